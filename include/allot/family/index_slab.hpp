@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <allot/core/maybe.hpp>
+#include <allot/family/family.hpp>
+#include <allot/policy/element.hpp>
+
+namespace allot {
+
+/// Keys of a sparse-attention indexer, kept beside the same rows as the cache they select from.
+/// Replicated on every rank, never sharded.
+///
+/// \source  cases mla-2: 61 layers of 132 B a token that a planner forgot to price
+struct index_slab {
+  std::int64_t head_dim = 0;        ///< elements of one key                              [>= 1]
+  std::int64_t layers = 0;          ///< layers that keep one                             [>= 1]
+  element dtype = element::bf16;
+
+  /// Bytes of one token over all layers.
+  constexpr checked token_bytes() const { return row_bytes(dtype, head_dim) * layers; }
+};
+
+namespace detail {
+
+/// The tail every token-proportional family shares: rows of pages, and a slab beside them.
+/// Reports what overflows, naming the pool.
+constexpr lowered lower_token_rows(text name, text family, checked token_bytes,
+                                   maybe<index_slab> const& index, paging const& own,
+                                   lowering const& in, fault_check check, extent* out) {
+  checked const page = token_bytes * own.page_tokens;
+  checked const slab = index ? index->token_bytes() * own.page_tokens : checked{};
+  if (page.overflowed || slab.overflowed) {
+    check.report(solve_error::overflow, "", 0, "a page of less than 2^63 bytes");
+  }
+  if (!check.ok()) { return {.found = check.found}; }
+  out[0] = {.name = "rows", .row_bytes = page.value, .rows = page_rows(own, in)};
+  if (index) { out[1] = {.name = "index slab", .row_bytes = slab.value, .rows = page_rows(own, in)}; }
+  return {.pool = {.name = name,
+                   .family = family,
+                   .page_tokens = own.page_tokens,
+                   .sentinel = own.sentinel_pages,
+                   .extents = index ? 2 : 1}};
+}
+
+constexpr void check_index(maybe<index_slab> const& index, fault_check& check) {
+  if (!index) { return; }
+  check.positive("index.head_dim", index->head_dim);
+  check.positive("index.layers", index->layers);
+}
+
+}  // namespace detail
+
+}  // namespace allot

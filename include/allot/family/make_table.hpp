@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <allot/family/family.hpp>
+#include <allot/table/pool_table.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace allot {
+
+/// What `make_table` takes: pool families, at most one state pool, at most one expert bank,
+/// charges, in any order; the first pool family is the anchor.
+template <class T>
+concept describes_tenant =
+    describes_pool_family<T> || describes_state_pool<T> || describes_experts<T> ||
+    std::same_as<T, charge>;
+
+/// Lowers one tenant after another into a table whose arrays somebody else owns.
+class table_builder {
+ public:
+  /// \param extents  room for every tenant's `max_extents`
+  /// \param pools    room for one pool a tenant that is no charge
+  constexpr table_builder(extent* extents, pool* pools, std::int64_t granularity = 1)
+      : extents_{extents}, pools_{pools} {
+    table_.granularity = granularity;
+    fault_check check{"granularity"};
+    check.positive("", granularity);
+    fail(check.found);
+  }
+
+  /// \requires  KV pools come before the state pool, and that before the experts
+  template <describes_pool_family F>
+  constexpr void add(F const& family) {
+    if (table_.kv_pools == 0) { table_.anchor = family.paging(); }
+    lowering const in{table_.kv_pools, table_.anchor.page_tokens};
+    ++table_.kv_pools;
+    append(family.lower(in, extents_ + table_.extents.size));
+  }
+
+  template <describes_state_pool F>
+  constexpr void add(F const& family) {
+    table_.state = family.slots();
+    append(family.lower(extents_ + table_.extents.size));
+  }
+
+  template <describes_experts F>
+  constexpr void add(F const& family) {
+    table_.experts = family.terms();
+    append(family.lower(extents_ + table_.extents.size));
+  }
+
+  /// The charges, all at once; the builder adds them up, the caller keeps them.
+  constexpr void set_charges(view<charge> charges) {
+    charges_ = charges.data;
+    table_.charges.size = charges.size;
+    table_.charge_bytes = {};
+    std::int32_t index = 0;
+    for (charge const& c : charges) {
+      fault_check check{"charges", index++};
+      check.not_negative("bytes", c.bytes.count);
+      table_.charge_bytes = table_.charge_bytes + c.bytes.count;
+      if (table_.charge_bytes.overflowed) {
+        check.report(solve_error::overflow, "bytes", c.bytes.count, "charges of less than 2^63");
+      }
+      fail(check.found);
+    }
+  }
+
+  /// The table so far, its lists' sizes without their places. A table with no KV pool is at fault.
+  /// (g++ 12 refuses a constexpr variable that has ever held pointers into itself.)
+  constexpr table_view unbound() const {
+    table_view t = table_;
+    if (t.kv_pools == 0) {
+      t.found = first_of(t.found, {solve_error::bad_input, {"kv"}, 0, "at least one pool"});
+    }
+    return t;
+  }
+
+  /// The table so far, borrowing the arrays it was built in.
+  constexpr table_view table() const {
+    table_view t = unbound();
+    t.extents.data = extents_;
+    t.pools.data = pools_;
+    t.charges.data = charges_;
+    return t;
+  }
+
+ private:
+  constexpr void fail(fault const& f) { table_.found = first_of(table_.found, f); }
+
+  constexpr void append(lowered const& l) {
+    fail(l.found);
+    pool p = l.pool;
+    p.first_extent = static_cast<std::int32_t>(table_.extents.size);
+    pools_[table_.pools.size++] = p;
+    table_.extents.size += p.extents;
+  }
+
+  extent* extents_;
+  pool* pools_;
+  charge const* charges_ = nullptr;
+  table_view table_{};
+};
+
+namespace detail {
+
+template <class T>
+constexpr std::size_t extents_of() {
+  if constexpr (std::same_as<T, charge>) {
+    return 0;
+  } else {
+    return static_cast<std::size_t>(T::max_extents);
+  }
+}
+
+enum class stage : std::uint8_t { kv, state, experts };
+
+template <class T>
+constexpr bool belongs_to(stage s) {
+  switch (s) {
+    case stage::kv: return describes_pool_family<T>;
+    case stage::state: return describes_state_pool<T>;
+    case stage::experts: return describes_experts<T>;
+  }
+  return false;
+}
+
+template <stage Stage, class T>
+constexpr void add_at(table_builder& builder, T const& tenant) {
+  if constexpr (belongs_to<T>(Stage)) { builder.add(tenant); }
+}
+
+template <class T>
+constexpr void collect_charge(charge* charges, std::size_t& next, T const& tenant) {
+  if constexpr (std::same_as<T, charge>) { charges[next++] = tenant; }
+}
+
+}  // namespace detail
+
+/// Lowers differently typed tenants to one table. What is wrong with a tenant is kept in the table
+/// and refused by `solve`.
+///
+/// \param tenants  pool families (the first is the anchor), a state pool, an expert bank, charges
+/// \cost           needs no memory beyond the table it returns
+template <describes_tenant... Tenants>
+  requires((0 + ... + int{describes_state_pool<Tenants>}) <= 1 &&
+           (0 + ... + int{describes_experts<Tenants>}) <= 1 &&
+           (0 + ... + int{describes_pool_family<Tenants>}) >= 1)
+constexpr auto make_table(Tenants const&... tenants) {
+  constexpr std::size_t charge_count =
+      (std::size_t{0} + ... + std::size_t{std::same_as<Tenants, charge>});
+  constexpr std::size_t extent_room = (std::size_t{0} + ... + detail::extents_of<Tenants>());
+  pool_table<extent_room, sizeof...(Tenants) - charge_count, charge_count> out;
+  table_builder builder{out.extents, out.pools};
+  (detail::add_at<detail::stage::kv>(builder, tenants), ...);
+  (detail::add_at<detail::stage::state>(builder, tenants), ...);
+  (detail::add_at<detail::stage::experts>(builder, tenants), ...);
+  std::size_t next = 0;
+  (detail::collect_charge(out.charges, next, tenants), ...);
+  builder.set_charges(view<charge>(out.charges, static_cast<std::int64_t>(charge_count)));
+  out.rest = builder.unbound();
+  return out;
+}
+
+}  // namespace allot

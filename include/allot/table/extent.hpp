@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <allot/core/view.hpp>
+#include <allot/table/rows_rule.hpp>
+
+#include <cstdint>
+
+namespace allot {
+
+/// One row of the table: `copies` equal arrays of `rows` rows of `row_bytes` bytes.
+struct extent {
+  text name{};                   ///< within its pool, e.g. "rows", "index slab"
+  std::int64_t row_bytes = 0;  ///< bytes of one row                                      [>= 0]
+  rows_rule rows{};              ///< how many rows a plan gives it
+  std::int64_t copies = 1;     ///< equal arrays, each rounded to the granularity by itself [>= 0]
+};
+
+/// Rows of `pool[k]` when the plan's counts are `at`.
+///
+/// \param pool  the extents of one pool, in order       [> k]
+/// \requires    rules refer to earlier extents only (`is_well_formed`)
+constexpr checked rows(extent const* pool, std::int64_t k, counts const& at) {
+  rows_rule const& rule = pool[k].rows;
+  checked x{};
+  switch (rule.of) {
+    case rows_of::anchor_pages: x = at.anchor_pages; break;
+    case rows_of::expert_slots: x = at.expert_slots; break;
+    case rows_of::state_slots: x = at.state_slots; break;
+    case rows_of::extent: x = rows(pool, rule.extent_index, at); break;
+  }
+  if (rule.mul != 1) { x = x * rule.mul; }
+  if (rule.ratio != 1.0) { x = scale(rule.ratio, x, rule.ratio_rounding); }
+  if (x.overflowed) { return x; }
+  if (rule.per != 1) {
+    x.value = rule.per_rounding == rounding::up ? divide_up(x.value, rule.per) : x.value / rule.per;
+  }
+  if (x.value < rule.at_least) { x.value = rule.at_least; }
+  if (x.value > rule.at_most) { x.value = rule.at_most; }
+  if (rule.at_most_rows_of >= 0) {
+    checked const bound = rows(pool, rule.at_most_rows_of, at);
+    if (bound < x) { x = bound; }
+  }
+  return rule.plus == 0 ? x : x + rule.plus;
+}
+
+/// Bytes of one of the `copies` arrays of `pool[k]`.
+constexpr checked array_bytes(extent const* pool, std::int64_t k, counts const& at,
+                              std::int64_t granularity) {
+  return round_up(rows(pool, k, at) * pool[k].row_bytes, granularity);
+}
+
+/// Whether a rule can be evaluated: it looks back, never forward, and nothing divides by zero.
+///
+/// \param k  the extent's own index within its pool
+constexpr bool is_well_formed(extent const& e, std::int64_t k) {
+  rows_rule const& r = e.rows;
+  bool const looks_back = r.of != rows_of::extent || (r.extent_index >= 0 && r.extent_index < k);
+  return looks_back && r.at_most_rows_of < k && r.per >= 1 && r.mul >= 0 && r.ratio >= 0 &&
+         e.row_bytes >= 0 && e.copies >= 0;
+}
+
+/// A whole number of rows a page, no ratio, no clamp: such an extent may join the page block of
+/// an interleaved arena. Derived from the rule, never declared.
+constexpr bool is_page_proportional(extent const& e) {
+  rows_rule const& r = e.rows;
+  return r.of == rows_of::anchor_pages && r.mul > 0 && r.ratio == 1.0 && r.mul % r.per == 0 &&
+         r.at_least == 0 && r.at_most == unlimited && r.at_most_rows_of < 0;
+}
+
+}  // namespace allot
