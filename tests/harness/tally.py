@@ -2,27 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts one `meson test` run: prints `PASSED FAILED SKIPPED`, the failed tests on standard error.
 
-A log that is missing counts nothing; with --must-run SUITE, a suite without a passed test, or with a
-skipped one, is a failure of its own.
+A log that is missing counts nothing. With --must-run GLOB it is a failure of its own when no test of
+such a name passed, or one was skipped.
 """
 import argparse
+import fnmatch
 import json
 import pathlib
+import re
 import sys
 
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
 
 
-def suites(entry: dict) -> set:
-    """The suites of a test: the log writes each as `project:suite`."""
-    return {name.split(":")[-1] for name in entry.get("suite", [])}
+def test_name(entry: dict) -> str:
+    """Old Mesons log `project:suite / name`, new ones `suite - project:name`."""
+    return re.split(r" / | - \w+:", entry["name"])[-1]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("log", type=pathlib.Path)
-    parser.add_argument("--must-run", action="append", default=[], metavar="SUITE")
+    parser.add_argument("--must-run", action="append", default=[], metavar="GLOB")
     args = parser.parse_args()
 
     lines = args.log.read_text().splitlines() if args.log.exists() else []
@@ -34,10 +36,10 @@ def main() -> int:
     for entry in entries:
         if entry["result"] not in PASSED | SKIPPED:
             print(f"{entry['result'].lower()}: {entry['name']}", file=sys.stderr)
-    for suite in args.must_run:
-        results = [entry["result"] for entry in entries if suite in suites(entry)]
+    for glob in args.must_run:
+        results = [e["result"] for e in entries if fnmatch.fnmatch(test_name(e), glob)]
         if not any(r in PASSED for r in results) or any(r in SKIPPED for r in results):
-            print(f"suite {suite} must run, and none of it may be skipped", file=sys.stderr)
+            print(f"{glob} must run, and none of it may be skipped", file=sys.stderr)
             failed += 1
 
     print(passed, failed, skipped)
