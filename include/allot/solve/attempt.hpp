@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <allot/solve/search.hpp>
+#include <allot/solve/terms.hpp>
+
+#include <cstdint>
+
+namespace allot {
+
+namespace detail {
+
+/// Bytes one more anchor page costs, about: where the search for the most pages starts. Never
+/// decides anything.
+constexpr double page_slope(table_view const& t) {
+  double slope = 0;
+  for (std::int64_t i = 0; i < t.kv_pools; ++i) {
+    pool const& p = t.pools[i];
+    for (std::int32_t k = 0; k < p.extents; ++k) {
+      extent const& e = t.extents[p.first_extent + k];
+      if (e.rows.of != rows_of::anchor_pages) { continue; }
+      slope += static_cast<double>(e.row_bytes) * static_cast<double>(e.copies) * e.rows.ratio *
+               static_cast<double>(e.rows.mul) / static_cast<double>(e.rows.per);
+    }
+  }
+  return slope;
+}
+
+/// The most usable anchor pages in [from, x.n_cap] whose pools fit `room` bytes.
+///
+/// \requires  kv(from) fits
+constexpr std::int64_t most_pages(table_view const& t, terms const& x, std::int64_t room,
+                                  std::int64_t from, std::int64_t from_bytes) {
+  if (from == x.n_cap) { return from; }
+  double const slope = page_slope(t);
+  std::int64_t const spread = x.n_cap - from;
+  double const more = slope > 0 ? static_cast<double>(room - from_bytes) / slope : 0;
+  std::int64_t const guess =
+      more < static_cast<double>(spread) ? from + static_cast<std::int64_t>(more) : x.n_cap;
+  return largest(from, x.n_cap, guess,
+                 [&](std::int64_t n) { return kv_bytes(t, n) <= checked{room}; });
+}
+
+/// The most slots in [lo, hi] whose block fits `room` bytes.
+///
+/// \requires  lo slots fit
+constexpr std::int64_t most_slots(table_view const& t, std::int64_t room, std::int64_t lo,
+                                  std::int64_t hi) {
+  if (lo == hi) { return lo; }
+  std::int64_t const guess = room / t.experts->slot_bytes;
+  return largest(lo, hi, guess,
+                 [&](std::int64_t s) { return expert_bytes(t, s) <= checked{room}; });
+}
+
+constexpr left_reason why_left(table_view const& t, terms const& x, plan const& p) {
+  checked const left = p.left.count;
+  bool const page_fits = p.pages.count < unlimited &&
+                         kv_bytes(t, p.pages.count + 1) - p.kv.count <= left;
+  bool const slot_fits = t.experts && p.slots.count < unlimited &&
+                         expert_bytes(t, p.slots.count + 1) - p.experts.count <= left;
+  if (!page_fits && !slot_fits) { return left_reason::next_step; }
+  if (page_fits && !x.pinned) { return left_reason::max_tokens; }
+  bool const all = t.experts && p.slots.count == x.total_experts && !x.slots_pinned;
+  if (all) { return left_reason::all_resident; }
+  if (page_fits || x.slots_pinned) { return left_reason::pinned; }
+  return left_reason::max_slots;
+}
+
+}  // namespace detail
+
+/// One solve, refusals without their repairs. What `solve` calls, and what a repair is tried with.
+constexpr result<plan, refusal> attempt(table_view const& t, budget const& b, demand const& d,
+                                        objective o) {
+  using outcome = result<plan, refusal>;
+  auto const found = terms_of(t, b, d, o);
+  if (!found) { return outcome::failure(found.error); }
+  terms const& x = *found;
+  std::int64_t const room = x.budget - x.fixed;
+  bool const context_first = o == objective::context_first;
+
+  // What context_first reserves before any expert beyond the fewest.
+  std::int64_t wanted = x.n_first;
+  if (context_first && !x.pinned) {
+    wanted = d.target_tokens ? t.anchor.pages_for(*d.target_tokens).count : x.n_cap;
+    if (wanted < x.n_floor) { wanted = x.n_floor; }
+    if (wanted > x.n_cap) { wanted = x.n_cap; }
+  }
+
+  plan p;
+  std::int64_t lo = x.lo;
+  if (t.experts) {
+    expert_terms const& e = *t.experts;
+    checked const two_layers = checked{e.per_layer} * 2;
+    switch (e.buffer) {
+      case prefill_buffer::off: break;
+      case prefill_buffer::required: p.prefill_buffer = true; break;
+      case prefill_buffer::preferred:
+        if (x.slots_pinned) {
+          p.prefill_buffer = two_layers <= checked{lo};
+        } else if (two_layers <= checked{x.hi}) {
+          // Judged where it must hold: beside the context this objective puts first.
+          checked const beside = kv_bytes(t, wanted) + expert_bytes(t, two_layers.value);
+          p.prefill_buffer = beside <= checked{room};
+          if (p.prefill_buffer) { lo = two_layers.value; }
+        }
+        break;
+    }
+  }
+
+  std::int64_t n = x.n_first;
+  std::int64_t kv = x.kv_first;
+  if (context_first) {
+    std::int64_t const beside_fewest = room - expert_bytes(t, lo).value;
+    if (wanted > n) {
+      checked const whole = kv_bytes(t, wanted);
+      n = whole <= checked{beside_fewest} ? wanted
+                                          : detail::most_pages(t, x, beside_fewest, n, kv);
+      kv = kv_bytes(t, n).value;
+    }
+  }
+  std::int64_t const slots = t.experts ? detail::most_slots(t, room - kv, lo, x.hi) : 0;
+  std::int64_t const experts = expert_bytes(t, slots).value;
+  n = detail::most_pages(t, x, room - experts, n, kv);
+  kv = kv_bytes(t, n).value;
+
+  p.slots = {slots};
+  p.pages = {n};
+  p.physical = {n + t.anchor.sentinel_pages};
+  p.usable_tokens = {n * x.page_tokens};
+  p.state = {x.state_slots};
+  p.budget = {x.budget};
+  p.fixed = {x.fixed};
+  p.experts = {experts};
+  p.kv = {kv};
+  p.left = {room - experts - kv};
+  p.reason = detail::why_left(t, x, p);
+
+  if (t.experts && t.experts->buffer == prefill_buffer::preferred && !p.prefill_buffer) {
+    checked const two_layers = checked{t.experts->per_layer} * 2;
+    p.add_note({note_code::prefill_buffer_dropped, two_layers.ok() ? two_layers.value : unlimited,
+                slots});
+  }
+  if (context_first && d.target_tokens && p.usable_tokens < *d.target_tokens) {
+    p.add_note({note_code::target_reduced, d.target_tokens->count, p.usable_tokens.count});
+  }
+  if (x.max_tokens_cap < x.n_floor) {
+    p.add_note({note_code::max_tokens_raised, d.max_tokens->count, x.n_floor * x.page_tokens});
+  }
+  return outcome::success(p);
+}
+
+}  // namespace allot
