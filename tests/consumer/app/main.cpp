@@ -12,7 +12,7 @@ constexpr auto table = allot::make_table(allot::raw_pages{.page_bytes = 1_MiB, .
 constexpr allot::demand demand{.min_tokens = allot::tokens{1024}};
 constexpr allot::plan planned = allot::solve_or_stop(table, 65_MiB, demand);
 static_assert(planned.pages == allot::usable_pages{64});
-static_assert(!allot::solve(table, 65_MiB - 1_KiB, demand));
+static_assert(!allot::solve(table, 64_MiB, demand));
 
 int main(int argc, char**) {
   // Not a constant: the compiler cannot answer this one.
