@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <allot/core/checked.hpp>
+#include <allot/core/rounding.hpp>
 
 #include <cstdint>
 
@@ -26,9 +26,10 @@ constexpr std::int64_t bits_of(element e) {
 ///
 /// \param count  elements, >= 0
 constexpr checked row_bytes(element e, checked count) {
-  checked const bits = count * bits_of(e);
-  if (bits.overflowed) { return bits; }
-  return bits.value / 8 + (bits.value % 8 != 0 ? 1 : 0);
+  std::int64_t const bits = bits_of(e);
+  if (bits >= 8) { return count * (bits / 8); }
+  if (count.overflowed) { return count; }
+  return divide_up(count.value, 8 / bits);
 }
 
 }  // namespace allot
