@@ -66,7 +66,7 @@ def build_with_meson(source: pathlib.Path, build: pathlib.Path, *options, **more
 
 
 def build_with_cmake(source: pathlib.Path, build: pathlib.Path, *options) -> None:
-    run("cmake", "-S", source, "-B", build, *options)
+    run("cmake", "-G", "Ninja", "-S", source, "-B", build, *options)
     run("cmake", "--build", build)
 
 
