@@ -115,7 +115,7 @@ constexpr result<terms, refusal> terms_of(table_view const& t, budget const& b, 
   x.fixed = fixed.value;
   x.state_slots = state_slots(t).value;
 
-  std::int64_t needed_slots = 0;
+  checked needed_slots{};
   if (t.experts) {
     expert_terms const& e = *t.experts;
     x.layer_experts = e.per_layer;
@@ -123,11 +123,9 @@ constexpr result<terms, refusal> terms_of(table_view const& t, budget const& b, 
     x.hi = x.total_experts;
     if (e.max_slots && e.max_slots->count < x.hi) { x.hi = e.max_slots->count; }
     x.slots_pinned = e.pinned_slots.given;
-    checked const two_layers = checked{e.per_layer} * 2;
-    // Twice an absurd layer is above every hi, so it refuses as too small a cap, not as overflow.
-    bool const required = e.buffer == prefill_buffer::required;
-    x.lo = !required ? e.per_layer : two_layers.ok() ? two_layers.value : unlimited;
-    needed_slots = x.slots_pinned ? e.pinned_slots->count : x.lo;
+    checked const fewest = checked{e.per_layer} * (e.buffer == prefill_buffer::required ? 2 : 1);
+    x.lo = fewest.ok() ? fewest.value : unlimited;  // either way above every hi
+    needed_slots = x.slots_pinned ? checked{e.pinned_slots->count} : fewest;
   }
 
   // Pages that can be counted at all: their tokens and their physical pages stay below 2^63.
@@ -157,7 +155,8 @@ constexpr result<terms, refusal> terms_of(table_view const& t, budget const& b, 
     if (kv.overflowed) { return fail(detail::refuse(solve_error::overflow, {"kv"})); }
     x.kv_first = kv.value;
   }
-  checked const experts = expert_bytes(t, needed_slots == unlimited ? x.hi : needed_slots);
+  checked const experts =
+      needed_slots.ok() ? expert_bytes(t, needed_slots.value) : needed_slots;
   checked const needed = fixed + experts + x.kv_first;
   if (needed.overflowed) {
     return fail(detail::refuse(solve_error::overflow, {experts.overflowed ? text{"experts"} : text{"kv"}}));
@@ -191,9 +190,9 @@ constexpr result<terms, refusal> terms_of(table_view const& t, budget const& b, 
     return fail(detail::refuse_priced(solve_error::fixed_exceeds_budget,
                                       detail::binding_term(t, x.budget, 0, 0), fixed, x.budget));
   }
-  if (x.slots_pinned && (needed_slots < x.lo || needed_slots > x.hi)) {
+  if (x.slots_pinned && (needed_slots < checked{x.lo} || needed_slots > checked{x.hi})) {
     refusal r = detail::refuse(solve_error::slots_out_of_range, {"experts", -1, "slots"},
-                               needed_slots);
+                               needed_slots.value);
     r.low = x.lo;
     r.high = x.hi;
     return fail(r);
@@ -210,7 +209,7 @@ constexpr result<terms, refusal> terms_of(table_view const& t, budget const& b, 
                                       binding, needed, x.budget));
   }
 
-  if (x.slots_pinned) { x.lo = x.hi = needed_slots; }
+  if (x.slots_pinned) { x.lo = x.hi = needed_slots.value; }
   x.n_cap = countable;
   if (x.pinned) {
     x.n_cap = x.n_first;
