@@ -12,7 +12,7 @@ namespace allot {
 ///
 /// \param tenants  what the variadic `make_table` takes, in a `hana::tuple`
 template <describes_tenant... Tenants>
-constexpr auto make_table(boost::hana::tuple<Tenants...> const& tenants) {
+constexpr table_of<Tenants...> make_table(boost::hana::tuple<Tenants...> const& tenants) {
   return boost::hana::unpack(tenants, [](auto const&... each) { return make_table(each...); });
 }
 

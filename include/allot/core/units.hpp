@@ -101,7 +101,9 @@ using usable_state_slots = quantity<unit::usable_state_slot>;      ///< recurren
 using physical_state_slots = quantity<unit::physical_state_slot>;  ///< usable + padding sinks
 using expert_slots = quantity<unit::expert_slot>;    ///< experts resident in the GPU cache
 
-namespace literals {
+// Inline, so that `using namespace allot` is enough, and because nvcc 13 loses a using-directive for
+// literals behind a call into this namespace: `solve(make_table(…), 1_GiB)`.
+inline namespace literals {
 // A literal past the 64-bit range stops the build: these are consteval, and the multiplication
 // below is not a constant expression when it overflows.
 consteval bytes operator""_KiB(unsigned long long n) {

@@ -137,7 +137,17 @@ constexpr void collect_charge(charge* charges, std::size_t& next, T const& tenan
   if constexpr (std::same_as<T, charge>) { charges[next++] = tenant; }
 }
 
+template <class... Tenants>
+inline constexpr std::size_t charges_in =
+    (std::size_t{0} + ... + std::size_t{std::same_as<Tenants, charge>});
+
 }  // namespace detail
+
+/// The table that `make_table` gives these tenants.
+template <describes_tenant... Tenants>
+using table_of = pool_table<(std::size_t{0} + ... + detail::extents_of<Tenants>()),
+                            sizeof...(Tenants) - detail::charges_in<Tenants...>,
+                            detail::charges_in<Tenants...>>;
 
 /// Lowers differently typed tenants to one table. What is wrong with a tenant is kept in the table
 /// and refused by `solve`.
@@ -148,18 +158,15 @@ template <describes_tenant... Tenants>
   requires((0 + ... + int{describes_state_pool<Tenants>}) <= 1 &&
            (0 + ... + int{describes_experts<Tenants>}) <= 1 &&
            (0 + ... + int{describes_pool_family<Tenants>}) >= 1)
-constexpr auto make_table(Tenants const&... tenants) {
-  constexpr std::size_t charge_count =
-      (std::size_t{0} + ... + std::size_t{std::same_as<Tenants, charge>});
-  constexpr std::size_t extent_room = (std::size_t{0} + ... + detail::extents_of<Tenants>());
-  pool_table<extent_room, sizeof...(Tenants) - charge_count, charge_count> out;
+constexpr table_of<Tenants...> make_table(Tenants const&... tenants) {
+  table_of<Tenants...> out;
   table_builder builder{out.extents, out.pools};
   (detail::add_at<detail::stage::kv>(builder, tenants), ...);
   (detail::add_at<detail::stage::state>(builder, tenants), ...);
   (detail::add_at<detail::stage::experts>(builder, tenants), ...);
-  std::size_t next = 0;
-  (detail::collect_charge(out.charges, next, tenants), ...);
-  builder.set_charges(view<charge>(out.charges, static_cast<std::int64_t>(charge_count)));
+  std::size_t charges = 0;
+  (detail::collect_charge(out.charges, charges, tenants), ...);
+  builder.set_charges(view<charge>(out.charges, static_cast<std::int64_t>(charges)));
   out.rest = builder.unbound();
   return out;
 }
