@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <allot/core/result.hpp>
 #include <allot/solve/search.hpp>
 #include <allot/solve/terms.hpp>
 
@@ -59,7 +60,7 @@ constexpr left_reason why_left(table_view const& t, terms const& x, plan const& 
   bool const slot_fits = t.experts && p.slots.count < unlimited &&
                          expert_bytes(t, p.slots.count + 1) - p.experts.count <= left;
   if (!page_fits && !slot_fits) { return left_reason::next_step; }
-  if (page_fits && !x.pinned) { return left_reason::max_tokens; }
+  if (page_fits && !x.pages_pinned) { return left_reason::max_tokens; }
   bool const all = t.experts && p.slots.count == x.total_experts && !x.slots_pinned;
   if (all) { return left_reason::all_resident; }
   if (page_fits || x.slots_pinned) { return left_reason::pinned; }
@@ -68,85 +69,96 @@ constexpr left_reason why_left(table_view const& t, terms const& x, plan const& 
 
 }  // namespace detail
 
-/// One solve, refusals without their repairs. What `solve` calls, and what a repair is tried with.
-constexpr result<plan, refusal> attempt(table_view const& t, budget const& b, demand const& d,
-                                        objective o) {
-  using outcome = result<plan, refusal>;
-  auto const found = terms_of(t, b, d, o);
-  if (!found) { return outcome::failure(found.error); }
-  terms const& x = *found;
+namespace detail {
+
+/// What context_first reserves before any expert beyond the fewest; the floor or the pin otherwise.
+constexpr std::int64_t wanted_pages(table_view const& t, terms const& x, demand const& d,
+                                    objective o) {
+  if (o == objective::experts_first || x.pages_pinned) { return x.n_first; }
+  std::int64_t const target = d.target_tokens ? t.anchor.pages_for(*d.target_tokens).count : x.n_cap;
+  std::int64_t const reached = target > x.n_floor ? target : x.n_floor;
+  return reached < x.n_cap ? reached : x.n_cap;
+}
+
+/// Whether prefill gets its two layers of slots. Preferred, it is judged where it must hold: beside
+/// the context that the objective puts first, so that it may cost slots but never context.
+constexpr bool buffer_is_on(table_view const& t, terms const& x, std::int64_t room,
+                            std::int64_t beside_kv) {
+  expert_terms const& e = *t.experts;
+  if (e.buffer != prefill_buffer::preferred) { return e.buffer == prefill_buffer::required; }
+  checked const two_layers = checked{e.per_layer} * 2;
+  if (!(two_layers <= checked{x.hi})) { return false; }
+  return x.slots_pinned || checked{beside_kv} + expert_bytes(t, two_layers.value) <= checked{room};
+}
+
+constexpr void add_notes(table_view const& t, terms const& x, demand const& d, objective o,
+                         plan& p) {
+  if (t.experts && t.experts->buffer == prefill_buffer::preferred && !p.prefill_buffer) {
+    checked const two_layers = checked{t.experts->per_layer} * 2;
+    p.add_note({note_code::prefill_buffer_dropped, two_layers.ok() ? two_layers.value : unlimited,
+                p.slots.count});
+  }
+  if (o == objective::context_first && d.target_tokens && p.usable_tokens < *d.target_tokens) {
+    p.add_note({note_code::target_reduced, d.target_tokens->count, p.usable_tokens.count});
+  }
+  std::int64_t const page_tokens = t.anchor.page_tokens;
+  if (d.max_tokens && !x.pages_pinned && d.max_tokens->count / page_tokens < x.n_floor) {
+    p.add_note({note_code::max_tokens_raised, d.max_tokens->count, x.n_floor * page_tokens});
+  }
+}
+
+/// Chooses slots and pages for a request that can be planned.
+constexpr void choose(table_view const& t, terms const& x, demand const& d, objective o, plan& p) {
   std::int64_t const room = x.budget - x.fixed;
-  bool const context_first = o == objective::context_first;
+  std::int64_t const wanted = wanted_pages(t, x, d, o);
+  // kv(wanted) may overflow, since a target is a wish: then it does not fit.
+  checked const wanted_kv = wanted == x.n_first ? checked{x.kv_first} : kv_bytes(t, wanted);
 
-  // What context_first reserves before any expert beyond the fewest.
-  std::int64_t wanted = x.n_first;
-  if (context_first && !x.pinned) {
-    wanted = d.target_tokens ? t.anchor.pages_for(*d.target_tokens).count : x.n_cap;
-    if (wanted < x.n_floor) { wanted = x.n_floor; }
-    if (wanted > x.n_cap) { wanted = x.n_cap; }
-  }
-
-  plan p;
   std::int64_t lo = x.lo;
-  if (t.experts) {
-    expert_terms const& e = *t.experts;
-    checked const two_layers = checked{e.per_layer} * 2;
-    switch (e.buffer) {
-      case prefill_buffer::off: break;
-      case prefill_buffer::required: p.prefill_buffer = true; break;
-      case prefill_buffer::preferred:
-        if (x.slots_pinned) {
-          p.prefill_buffer = two_layers <= checked{lo};
-        } else if (two_layers <= checked{x.hi}) {
-          // Judged where it must hold: beside the context this objective puts first.
-          checked const beside = kv_bytes(t, wanted) + expert_bytes(t, two_layers.value);
-          p.prefill_buffer = beside <= checked{room};
-          if (p.prefill_buffer) { lo = two_layers.value; }
-        }
-        break;
-    }
+  if (t.experts && wanted_kv.ok()) {
+    p.prefill_buffer = buffer_is_on(t, x, room, wanted_kv.value);
+  } else if (t.experts) {
+    p.prefill_buffer = t.experts->buffer == prefill_buffer::required;
   }
+  if (p.prefill_buffer && !x.slots_pinned) { lo = t.experts->per_layer * 2; }
 
   std::int64_t n = x.n_first;
   std::int64_t kv = x.kv_first;
-  if (context_first) {
+  if (wanted > n) {
     std::int64_t const beside_fewest = room - expert_bytes(t, lo).value;
-    if (wanted > n) {
-      checked const whole = kv_bytes(t, wanted);
-      n = whole <= checked{beside_fewest} ? wanted
-                                          : detail::most_pages(t, x, beside_fewest, n, kv);
-      kv = kv_bytes(t, n).value;
-    }
+    n = wanted_kv <= checked{beside_fewest} ? wanted
+                                            : most_pages(t, x, beside_fewest, n, kv);
+    kv = kv_bytes(t, n).value;
   }
-  std::int64_t const slots = t.experts ? detail::most_slots(t, room - kv, lo, x.hi) : 0;
+  std::int64_t const slots = t.experts ? most_slots(t, room - kv, lo, x.hi) : 0;
   std::int64_t const experts = expert_bytes(t, slots).value;
-  n = detail::most_pages(t, x, room - experts, n, kv);
+  n = most_pages(t, x, room - experts, n, kv);
   kv = kv_bytes(t, n).value;
 
   p.slots = {slots};
   p.pages = {n};
   p.physical = {n + t.anchor.sentinel_pages};
-  p.usable_tokens = {n * x.page_tokens};
+  p.usable_tokens = {n * t.anchor.page_tokens};
   p.state = {x.state_slots};
   p.budget = {x.budget};
   p.fixed = {x.fixed};
   p.experts = {experts};
   p.kv = {kv};
   p.left = {room - experts - kv};
-  p.reason = detail::why_left(t, x, p);
+  p.reason = why_left(t, x, p);
+  add_notes(t, x, d, o, p);
+}
 
-  if (t.experts && t.experts->buffer == prefill_buffer::preferred && !p.prefill_buffer) {
-    checked const two_layers = checked{t.experts->per_layer} * 2;
-    p.add_note({note_code::prefill_buffer_dropped, two_layers.ok() ? two_layers.value : unlimited,
-                slots});
-  }
-  if (context_first && d.target_tokens && p.usable_tokens < *d.target_tokens) {
-    p.add_note({note_code::target_reduced, d.target_tokens->count, p.usable_tokens.count});
-  }
-  if (x.max_tokens_cap < x.n_floor) {
-    p.add_note({note_code::max_tokens_raised, d.max_tokens->count, x.n_floor * x.page_tokens});
-  }
-  return outcome::success(p);
+}  // namespace detail
+
+/// One solve, refusals without their repairs.
+constexpr result<plan, refusal> attempt(table_view const& t, budget const& b, demand const& d,
+                                        objective o) {
+  result<plan, refusal> out;
+  terms x;
+  out.ok = find_terms(t, b, d, o, x, out.error);
+  if (out.ok) { detail::choose(t, x, d, o, out.value); }
+  return out;
 }
 
 }  // namespace allot
