@@ -68,22 +68,27 @@ class table_builder {
     }
   }
 
-  /// The table so far, its lists' sizes without their places. A table with no KV pool is at fault.
-  /// (g++ 12 refuses a constexpr variable that has ever held pointers into itself.)
-  constexpr table_view unbound() const {
+  /// The table so far, borrowing the arrays it was built in. A table with no KV pool is at fault.
+  constexpr table_view table() const {
     table_view t = table_;
     if (t.kv_pools == 0) {
       t.found = first_of(t.found, {solve_error::bad_input, {"kv"}, 0, "at least one pool"});
     }
-    return t;
-  }
-
-  /// The table so far, borrowing the arrays it was built in.
-  constexpr table_view table() const {
-    table_view t = unbound();
     t.extents.data = extents_;
     t.pools.data = pools_;
     t.charges.data = charges_;
+    find_lines(t);
+    return t;
+  }
+
+  /// The same without the places of the lists: g++ 12 refuses a constexpr variable that has ever held
+  /// pointers into itself.
+  constexpr table_view unbound() const {
+    table_view t = table_;
+    table_view const built = table();
+    t.found = built.found;
+    t.kv_line = built.kv_line;
+    t.slot_line = built.slot_line;
     return t;
   }
 

@@ -60,12 +60,17 @@ constexpr bool is_well_formed(extent const& e, std::int64_t k) {
          e.row_bytes >= 0 && e.copies >= 0;
 }
 
-/// A whole number of rows a page, no ratio, no clamp: such an extent may join the page block of
-/// an interleaved arena. Derived from the rule, never declared.
-constexpr bool is_page_proportional(extent const& e) {
+/// Whole rows per counted thing, no ratio, no clamp: the rows are a line in that count.
+constexpr bool is_proportional_to(rows_of counted, extent const& e) {
   rows_rule const& r = e.rows;
-  return r.of == rows_of::anchor_pages && r.mul > 0 && r.ratio == 1.0 && r.mul % r.per == 0 &&
-         r.at_least == 0 && r.at_most == unlimited && r.at_most_rows_of < 0;
+  return r.of == counted && r.mul > 0 && r.ratio == 1.0 && r.mul % r.per == 0 && r.at_least == 0 &&
+         r.at_most == unlimited && r.at_most_rows_of < 0;
+}
+
+/// Such an extent may join the page block of an interleaved arena. Derived from the rule, never
+/// declared.
+constexpr bool is_page_proportional(extent const& e) {
+  return is_proportional_to(rows_of::anchor_pages, e);
 }
 
 }  // namespace allot
