@@ -2,71 +2,17 @@
 #pragma once
 
 #include <allot/solve/attempt.hpp>
+#include <allot/solve/problem.hpp>
 
 #include <cstdint>
 
 namespace allot {
 
-/// Everything `solve` reads, as one value: what a repair changes.
-struct problem {
-  table_view table{};
-  allot::budget budget{};
-  allot::demand demand{};
-  allot::objective objective = allot::objective::experts_first;
-};
-
-/// The problem with one repair made. A removed field goes back to its default.
-///
-/// \requires  the setting exists: no `charge` past the list, no `slots` without experts; `tp` and
-///            `state_tp` belong to a request (`with_repair(request, …)`): a table has forgotten them
-constexpr problem with_repair(problem p, repair const& r) {
-  demand const plain{};
-  demand& d = p.demand;
-  auto const tokens_or_none = [&](maybe<tokens>& field) {
-    field = r.removes ? maybe<tokens>{} : maybe<tokens>{tokens{r.to}};
-  };
-  switch (r.set) {
-    case setting::budget: p.budget = bytes{r.to}; break;
-    case setting::max_running: p.table.state->max_running = r.to; break;
-    case setting::state_slots:
-      p.table.state->pinned_slots =
-          r.removes ? maybe<usable_state_slots>{} : maybe<usable_state_slots>{{r.to}};
-      break;
-    case setting::charge:
-      p.table.charge_bytes = p.table.charge_bytes - p.table.charges[r.index].bytes.count + r.to;
-      break;
-    case setting::tp:
-    case setting::state_tp: break;
-    case setting::max_slots:
-      p.table.experts->max_slots = r.removes ? maybe<expert_slots>{} : maybe<expert_slots>{{r.to}};
-      break;
-    case setting::slots:
-      p.table.experts->pinned_slots =
-          r.removes ? maybe<expert_slots>{} : maybe<expert_slots>{{r.to}};
-      break;
-    case setting::prefill_buffer:
-      p.table.experts->buffer = static_cast<prefill_buffer>(r.to);
-      break;
-    case setting::min_tokens: d.min_tokens = r.removes ? plain.min_tokens : tokens{r.to}; break;
-    case setting::min_usable_pages:
-      d.min_usable_pages = r.removes ? plain.min_usable_pages : usable_pages{r.to};
-      break;
-    case setting::target_tokens: tokens_or_none(d.target_tokens); break;
-    case setting::max_tokens: tokens_or_none(d.max_tokens); break;
-    case setting::pages:
-      d.pinned_pages = r.removes ? maybe<usable_pages>{} : maybe<usable_pages>{{r.to}};
-      break;
-    case setting::tokens: tokens_or_none(d.pinned_tokens); break;
-    case setting::objective: p.objective = static_cast<objective>(r.to); break;
-  }
-  return p;
-}
-
 namespace detail {
 
 constexpr bool solves(problem const& p, repair const& r) {
   problem const q = with_repair(p, r);
-  return terms_of(q.table, q.budget, q.demand, q.objective).ok;  // a plan exists exactly then
+  return is_solvable(q.table, q.budget, q.demand, q.objective);
 }
 
 /// Finds repairs of one refusal, each tried before it is listed.
@@ -118,8 +64,8 @@ class repair_finder {
   constexpr bool raise(setting s, std::int64_t now, std::int64_t highest, std::int64_t guess) {
     auto const at = [&](std::int64_t v) { return repair{s, false, -1, v}; };
     if (now >= highest || !solves(p_, at(highest))) { return false; }
-    into_.add(at(
-        smallest(now + 1, highest, guess, [&](std::int64_t v) { return solves(p_, at(v)); })));
+    into_.add(
+        at(smallest(now + 1, highest, guess, [&](std::int64_t v) { return solves(p_, at(v)); })));
     return true;
   }
 
@@ -128,7 +74,8 @@ class repair_finder {
     demand const& d = p_.demand;
     table_view const& t = p_.table;
     std::int64_t const page = t.anchor.page_tokens;
-    raise_budget();
+    checked const net = p_.budget.net();
+    raise_budget(net.overflowed || net.value < 0 ? -1 : net.value);
     if (d.pinned_pages) {
       lower(setting::pages, d.pinned_pages->count, 1, pages_that_fit());
     } else if (d.pinned_tokens) {
@@ -159,14 +106,23 @@ class repair_finder {
       }
     }
     lower_largest_charge();
+    if (into_.repair_count == 0) { pin_what_fits(); }
   }
 
-  constexpr void raise_budget() {
-    checked const net = p_.budget.net();
-    if (!into_.priced) { return; }
+  /// Where no number that is stated can be lowered enough: a pin replaces both floors, or what
+  /// max_running and the prefix cache ask of the state.
+  constexpr void pin_what_fits() {
+    if (!p_.demand.pinned_pages && !p_.demand.pinned_tokens) {
+      lower(setting::pages, unlimited, 1, pages_that_fit());
+    }
+    if (p_.table.state && !p_.table.state->pinned_slots) {
+      lower(setting::state_slots, unlimited, 1, 1);
+    }
+  }
+
+  constexpr void raise_budget(std::int64_t now) {
     checked const guess = needed();
-    raise(setting::budget, net.value < 0 ? -1 : net.value, unlimited,
-          guess.ok() ? guess.value : unlimited);
+    raise(setting::budget, now, unlimited, guess.ok() ? guess.value : unlimited);
   }
 
   /// Of the charges, the largest: if that cannot give enough, none can.
@@ -212,7 +168,9 @@ class repair_finder {
       found = try_this({.set = setting::slots, .to = into_.low});
     } else {
       found = lower(setting::slots, slots, into_.low, slots_that_fit());
-      if (e.max_slots) { found |= raise(setting::max_slots, e.max_slots->count, e.total().value, slots); }
+      if (e.max_slots) {
+        found |= raise(setting::max_slots, e.max_slots->count, e.total().value, slots);
+      }
     }
     if (e.buffer == prefill_buffer::required) {
       found |= try_this({.set = setting::prefill_buffer,
@@ -222,16 +180,24 @@ class repair_finder {
   }
 
   constexpr void bad_input() {
-    if (p_.table.found) { return; }
-    constexpr setting droppable[] = {setting::min_tokens, setting::min_usable_pages,
-                                     setting::target_tokens, setting::max_tokens,
-                                     setting::pages, setting::tokens};
-    for (setting const s : droppable) {
-      if (into_.binding == path_of(s, -1, false)) { drop(s); }
+    if (p_.table.found) { return; }  // only the request still knows: see request_repairs.hpp
+    if (into_.binding.section == "budget") { raise_budget(-1); }
+    struct field {
+      setting set;
+      std::int64_t least;  ///< the least that is no bad input
+    };
+    field const fields[] = {
+        {setting::min_tokens, 0},    {setting::min_usable_pages, 0},
+        {setting::target_tokens, 0}, {setting::max_tokens, 0},
+        {setting::pages, 1},         {setting::tokens, p_.table.anchor.page_tokens}};
+    for (field const& f : fields) {
+      if (into_.binding == path_of(f.set, -1, false) && !drop(f.set)) {
+        try_this({.set = f.set, .to = f.least});
+      }
     }
     if (into_.binding == request_path{"objective"}) {
-      try_this({.set = setting::objective,
-                .to = static_cast<std::int64_t>(objective::experts_first)});
+      try_this(
+          {.set = setting::objective, .to = static_cast<std::int64_t>(objective::experts_first)});
     }
   }
 
@@ -259,8 +225,8 @@ class repair_finder {
 
   /// Pages that fit beside the fewest slots, about: a guess for the searches.
   constexpr std::int64_t pages_that_fit() const {
-    checked const room = p_.budget.net() - needed() + kv_bytes(p_.table, first_pages()) -
-                         kv_bytes(p_.table, 0);
+    checked const room =
+        p_.budget.net() - needed() + kv_bytes(p_.table, first_pages()) - kv_bytes(p_.table, 0);
     double const slope = page_slope(p_.table);
     if (room.overflowed || room.value < 0 || !(slope > 0)) { return 0; }
     double const pages = static_cast<double>(room.value) / slope;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <allot/family/expert_bank.hpp>
+#include <allot/family/gqa.hpp>
+#include <allot/family/make_table.hpp>
+#include <allot/family/mla.hpp>
+#include <allot/family/raw_pages.hpp>
+#include <allot/family/recurrent_state.hpp>
+#include <allot/solve/demand.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allot {
+
+enum class kv_kind : std::uint8_t { raw, gqa, mla };
+
+/// One of the built-in pool families, chosen at run time.
+struct kv_family {
+  static constexpr std::int32_t max_extents = 2;
+
+  kv_kind kind = kv_kind::raw;
+  raw_pages raw{};
+  allot::gqa gqa{};
+  allot::mla mla{};
+
+  constexpr kv_family() = default;
+  constexpr kv_family(raw_pages const& f) : kind{kv_kind::raw}, raw{f} {}   // NOLINT
+  constexpr kv_family(allot::gqa const& f) : kind{kv_kind::gqa}, gqa{f} {}  // NOLINT
+  constexpr kv_family(allot::mla const& f) : kind{kv_kind::mla}, mla{f} {}  // NOLINT
+
+  /// Calls `use` with the family that was chosen.
+  template <class Use>
+  constexpr auto visit(Use&& use) const {
+    switch (kind) {
+      case kv_kind::gqa: return use(gqa);
+      case kv_kind::mla: return use(mla);
+      case kv_kind::raw: break;
+    }
+    return use(raw);
+  }
+
+  constexpr allot::paging paging() const {
+    return visit([](auto const& f) { return f.paging(); });
+  }
+  constexpr lowered lower(lowering const& in, extent* out) const {
+    return visit([&](auto const& f) { return f.lower(in, out); });
+  }
+};
+static_assert(describes_pool_family<kv_family>);
+
+/// A whole request of the solve contract (DESIGN §6), lists borrowed.
+struct request {
+  allot::budget budget{};
+  view<charge> charges{};
+  view<kv_family> kv{};  ///< kv[0] is the anchor
+  maybe<recurrent_state> state{};
+  maybe<expert_bank> experts{};
+  allot::demand demand{};
+  allot::objective objective = allot::objective::experts_first;
+  std::int64_t granularity = 1;  ///< bytes each array is rounded up to                   [>= 1]
+
+  /// Room `lower` needs.
+  constexpr std::int64_t extent_room() const {
+    return kv.size * kv_family::max_extents + recurrent_state::max_extents +
+           expert_bank::max_extents;
+  }
+  constexpr std::int64_t pool_room() const { return kv.size + 2; }
+};
+
+/// Lowers a request into arrays of the caller: `extent_room()` extents, `pool_room()` pools.
+constexpr table_view lower(request const& r, extent* extents, pool* pools) {
+  table_builder builder{extents, pools, r.granularity};
+  builder.set_charges(r.charges);
+  for (kv_family const& f : r.kv) {
+    builder.add(f);
+  }
+  if (r.state) { builder.add(*r.state); }
+  if (r.experts) { builder.add(*r.experts); }
+  return builder.table();
+}
+
+/// Memory for a request's table: reused from request to request, it stops allocating.
+class table_storage {
+ public:
+  constexpr table_storage() = default;
+  constexpr table_storage(table_storage const&) = delete;
+  constexpr table_storage& operator=(table_storage const&) = delete;
+  constexpr ~table_storage() { release(); }
+
+  /// Makes room for the request and lowers it. The table is valid until the next call.
+  constexpr table_view lower(request const& r) {
+    if (r.extent_room() > extent_room_ || r.pool_room() > pool_room_) {
+      release();
+      extent_room_ = r.extent_room();
+      pool_room_ = r.pool_room();
+      extents_ = new extent[static_cast<std::size_t>(extent_room_)]{};
+      pools_ = new pool[static_cast<std::size_t>(pool_room_)]{};
+    }
+    return allot::lower(r, extents_, pools_);
+  }
+
+ private:
+  constexpr void release() {
+    delete[] extents_;
+    delete[] pools_;
+  }
+
+  extent* extents_ = nullptr;
+  pool* pools_ = nullptr;
+  std::int64_t extent_room_ = 0;
+  std::int64_t pool_room_ = 0;
+};
+
+}  // namespace allot

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <allot/policy/sharding.hpp>
+#include <allot/solve/lower.hpp>
+#include <allot/solve/search.hpp>
+#include <allot/solve/terms.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allot::detail {
+
+/// How far from the asked tensor-parallel size a repair is looked for. No rig comes near.
+inline constexpr std::int64_t tp_reach = 4096;
+
+/// Finds repairs of what a table has forgotten or could not be lowered from: it makes each change
+/// in a copy of the request, and lowers that.
+class request_repair_finder {
+ public:
+  constexpr request_repair_finder(request const& r, refusal& into)
+      : asked_{r},
+        changed_{r},
+        into_{into},
+        extents_{new extent[static_cast<std::size_t>(r.extent_room())]{}},
+        pools_{new pool[static_cast<std::size_t>(r.pool_room())]{}},
+        families_{new kv_family[static_cast<std::size_t>(r.kv.size)]{}},
+        charges_{new charge[static_cast<std::size_t>(r.charges.size)]{}} {}
+  request_repair_finder(request_repair_finder const&) = delete;
+  request_repair_finder& operator=(request_repair_finder const&) = delete;
+  constexpr ~request_repair_finder() {
+    delete[] charges_;
+    delete[] families_;
+    delete[] pools_;
+    delete[] extents_;
+  }
+
+  constexpr void run() {
+    request_path const at = into_.binding;
+    if (at.section == "charges") {
+      lower_charge(at.index);
+    } else if (at.section == "experts" && at.field == "slots") {
+      try_this({.set = setting::slots, .removes = true});
+    } else if (at.section == "experts" && at.field == "max_slots") {
+      try_this({.set = setting::max_slots, .removes = true});
+    } else if (at.section == "state" && at.field == "slots") {
+      if (!try_this({.set = setting::state_slots, .removes = true})) {
+        try_this({.set = setting::state_slots, .to = 1});
+      }
+    } else if (at.section == "state" && at.field == "max_running") {
+      try_this({.set = setting::max_running, .to = 1});
+    } else if (at.field == "tp") {
+      other_ranks(at.index, into_.value);
+    } else if (into_.error == solve_error::overflow) {
+      more_ranks();
+    }
+  }
+
+ private:
+  constexpr bool works(repair const& r) {
+    for (std::int64_t i = 0; i < asked_.kv.size; ++i) {
+      families_[i] = asked_.kv[i];
+    }
+    for (std::int64_t i = 0; i < asked_.charges.size; ++i) {
+      charges_[i] = asked_.charges[i];
+    }
+    changed_ = asked_;
+    changed_.kv = view<kv_family>(families_, asked_.kv.size);
+    changed_.charges = view<charge>(charges_, asked_.charges.size);
+    switch (r.set) {
+      case setting::charge: charges_[r.index].bytes = {r.to}; break;
+      case setting::tp: families_[r.index].gqa.tp = r.to; break;
+      case setting::state_tp: changed_.state->tp = r.to; break;
+      case setting::max_running: changed_.state->max_running = r.to; break;
+      case setting::state_slots:
+        changed_.state->pinned_slots =
+            r.removes ? maybe<usable_state_slots>{} : maybe<usable_state_slots>{{r.to}};
+        break;
+      case setting::slots: changed_.experts->pinned_slots = {}; break;
+      case setting::max_slots: changed_.experts->max_slots = {}; break;
+      default: return false;
+    }
+    table_view const t = lower(changed_, extents_, pools_);
+    return is_solvable(t, asked_.budget, asked_.demand, asked_.objective);
+  }
+  constexpr bool try_this(repair const& r) {
+    if (!works(r)) { return false; }
+    into_.add(r);
+    return true;
+  }
+
+  /// A negative charge to 0; of charges that overflow, the largest to the most that works.
+  constexpr void lower_charge(std::int32_t index) {
+    if (into_.error == solve_error::bad_input) {
+      try_this({.set = setting::charge, .index = index, .to = 0});
+      return;
+    }
+    std::int32_t best = 0;
+    for (std::int32_t i = 1; i < asked_.charges.size; ++i) {
+      if (asked_.charges[i].bytes > asked_.charges[best].bytes) { best = i; }
+    }
+    auto const to = [&](std::int64_t v) { return repair{setting::charge, false, best, v}; };
+    if (!works(to(0))) { return; }
+    into_.add(to(largest(0, asked_.charges[best].bytes.count - 1, 0,
+                         [&](std::int64_t v) { return works(to(v)); })));
+  }
+
+  constexpr bool splits(std::int32_t index, std::int64_t tp) const {
+    if (index < 0) {
+      return local_heads(asked_.state->key_heads, tp) && local_heads(asked_.state->value_heads, tp);
+    }
+    return local_heads(asked_.kv[index].gqa.kv_heads, tp).given;
+  }
+  constexpr bool try_ranks(std::int32_t index, std::int64_t tp) {
+    setting const set = index < 0 ? setting::state_tp : setting::tp;
+    return splits(index, tp) && try_this({set, false, index, tp});
+  }
+
+  /// The nearest tensor-parallel size below and the nearest above that split the heads and with
+  /// which the request solves. `index` is of the pool, or -1 for the state.
+  constexpr void other_ranks(std::int32_t index, std::int64_t asked) {
+    std::int64_t const from = asked > 0 ? asked : 0;
+    std::int64_t const lowest = from > tp_reach ? from - tp_reach : 1;
+    std::int64_t const highest = from < unlimited - tp_reach ? from + tp_reach : unlimited;
+    for (std::int64_t tp = from - 1; tp >= lowest; --tp) {
+      if (try_ranks(index, tp)) { break; }
+    }
+    for (std::int64_t tp = from; tp < highest;) {
+      if (try_ranks(index, ++tp)) { break; }
+    }
+  }
+
+  /// What overflows on one rank may fit when more share it.
+  constexpr void more_ranks() {
+    for (std::int32_t i = 0; i < asked_.kv.size; ++i) {
+      if (asked_.kv[i].kind == kv_kind::gqa) { other_ranks(i, asked_.kv[i].gqa.tp); }
+    }
+    if (asked_.state) { other_ranks(-1, asked_.state->tp); }
+  }
+
+  request const& asked_;
+  request changed_;
+  refusal& into_;
+  extent* extents_;
+  pool* pools_;
+  kv_family* families_;
+  charge* charges_;
+};
+
+/// Adds the repairs that only the whole request can be tried with.
+///
+/// \ensures  solving the request with one of them made gives a plan
+constexpr void add_request_repairs(request const& r, refusal& into) {
+  request_repair_finder{r, into}.run();
+}
+
+}  // namespace allot::detail
