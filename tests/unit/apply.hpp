@@ -31,54 +31,24 @@ inline void apply(drawn& d, allot::repair const& r) {
     field.value = {r.to};
   };
   switch (r.set) {
-    case setting::budget:
-      q.budget = allot::bytes{r.to};
-      break;
-    case setting::max_running:
-      q.state->max_running = r.to;
-      break;
-    case setting::state_slots:
-      to(q.state->pinned_slots);
-      break;
-    case setting::charge:
-      d.charges[r.index].bytes = {r.to};
-      break;
-    case setting::tp:
-      d.kv[r.index].gqa.tp = r.to;
-      break;
-    case setting::state_tp:
-      q.state->tp = r.to;
-      break;
-    case setting::max_slots:
-      to(q.experts->max_slots);
-      break;
-    case setting::slots:
-      to(q.experts->pinned_slots);
-      break;
+    case setting::budget: q.budget = allot::bytes{r.to}; break;
+    case setting::max_running: q.state->max_running = r.to; break;
+    case setting::state_slots: to(q.state->pinned_slots); break;
+    case setting::charge: d.charges[r.index].bytes = {r.to}; break;
+    case setting::tp: d.kv[r.index].gqa.tp = r.to; break;
+    case setting::state_tp: q.state->tp = r.to; break;
+    case setting::max_slots: to(q.experts->max_slots); break;
+    case setting::slots: to(q.experts->pinned_slots); break;
     case setting::prefill_buffer:
       q.experts->buffer = static_cast<allot::prefill_buffer>(r.to);
       break;
-    case setting::min_tokens:
-      q.demand.min_tokens = {r.removes ? 8192 : r.to};
-      break;
-    case setting::min_usable_pages:
-      q.demand.min_usable_pages = {r.removes ? 1 : r.to};
-      break;
-    case setting::target_tokens:
-      to(q.demand.target_tokens);
-      break;
-    case setting::max_tokens:
-      to(q.demand.max_tokens);
-      break;
-    case setting::pages:
-      to(q.demand.pinned_pages);
-      break;
-    case setting::tokens:
-      to(q.demand.pinned_tokens);
-      break;
-    case setting::objective:
-      q.objective = static_cast<allot::objective>(r.to);
-      break;
+    case setting::min_tokens: q.demand.min_tokens = {r.removes ? 8192 : r.to}; break;
+    case setting::min_usable_pages: q.demand.min_usable_pages = {r.removes ? 1 : r.to}; break;
+    case setting::target_tokens: to(q.demand.target_tokens); break;
+    case setting::max_tokens: to(q.demand.max_tokens); break;
+    case setting::pages: to(q.demand.pinned_pages); break;
+    case setting::tokens: to(q.demand.pinned_tokens); break;
+    case setting::objective: q.objective = static_cast<allot::objective>(r.to); break;
   }
 }
 

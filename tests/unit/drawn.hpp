@@ -70,18 +70,12 @@ class drawer {
     wide slots = draw_.chance(50) ? E : 2 * E;
     wide pages = v.n_first;
     switch (draw_.in(0, 9)) {
-      case 0:
-        return toward(naive::fixed_bytes(r) + draw_.in(-1, 1));
+      case 0: return toward(naive::fixed_bytes(r) + draw_.in(-1, 1));
       case 1:
-      case 2:
-        break;
+      case 2: break;
       case 3:
-      case 4:
-        pages = target;
-        break;
-      case 5:
-        pages += draw_.in(0, small_ ? 12 : 4096);
-        break;
+      case 4: pages = target; break;
+      case 5: pages += draw_.in(0, small_ ? 12 : 4096); break;
       default:
         if (v.hi > E) { slots = draw_.in(E, static_cast<std::int64_t>(v.hi)); }
         if (draw_.chance(50)) { pages = target; }
@@ -94,22 +88,14 @@ class drawer {
     wide const base =
         naive::fixed_bytes(r) + naive::expert_bytes(r, slots) + naive::kv_bytes(r, pages);
     switch (draw_.in(0, 7)) {
-      case 0:
-        return toward(base - 1);
-      case 1:
-        return toward(base);
-      case 2:
-        return toward(base + 1);
-      case 3:
-        return toward(base + page - draw_.in(0, 1));
-      case 4:
-        return toward(base + slot - draw_.in(0, 1));
-      case 5:
-        return toward(base - page - draw_.in(0, 1));
-      case 6:
-        return toward(base - slot - draw_.in(0, 1));
-      default:
-        return toward(base + page * draw_.in(-2, 3) + slot * draw_.in(-2, 3));
+      case 0: return toward(base - 1);
+      case 1: return toward(base);
+      case 2: return toward(base + 1);
+      case 3: return toward(base + page - draw_.in(0, 1));
+      case 4: return toward(base + slot - draw_.in(0, 1));
+      case 5: return toward(base - page - draw_.in(0, 1));
+      case 6: return toward(base - slot - draw_.in(0, 1));
+      default: return toward(base + page * draw_.in(-2, 3) + slot * draw_.in(-2, 3));
     }
   }
 

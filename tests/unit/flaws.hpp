@@ -28,30 +28,14 @@ class spoiler {
   void spoil(drawn& d, flaw what) {
     allot::request& r = d.request;
     switch (what) {
-      case flaw::bad_number:
-        bad_number(d);
-        break;
-      case flaw::overflow:
-        overflow(d);
-        break;
-      case flaw::conflicting_pins:
-        pin_twice(r);
-        break;
-      case flaw::not_a_page_multiple:
-        break_page(d);
-        break;
-      case flaw::kv_head_split:
-        break_split(d);
-        break;
-      case flaw::slot_cap:
-        cap_slots(r);
-        break;
-      case flaw::slots_out_of_range:
-        misplace_slots(r);
-        break;
-      case flaw::short_of_fixed:
-        starve(r);
-        break;
+      case flaw::bad_number: bad_number(d); break;
+      case flaw::overflow: overflow(d); break;
+      case flaw::conflicting_pins: pin_twice(r); break;
+      case flaw::not_a_page_multiple: break_page(d); break;
+      case flaw::kv_head_split: break_split(d); break;
+      case flaw::slot_cap: cap_slots(r); break;
+      case flaw::slots_out_of_range: misplace_slots(r); break;
+      case flaw::short_of_fixed: starve(r); break;
     }
   }
 
@@ -64,33 +48,15 @@ class spoiler {
     allot::demand& wish = r.demand;
     std::int64_t const negative = -draw_.in(1, 1000);
     switch (draw_.in(0, 15)) {
-      case 0:
-        wish.min_tokens = {negative};
-        break;
-      case 1:
-        wish.min_usable_pages = {negative};
-        break;
-      case 2:
-        wish.target_tokens = allot::tokens{negative};
-        break;
-      case 3:
-        wish.max_tokens = allot::tokens{negative};
-        break;
-      case 4:
-        wish.pinned_pages = allot::usable_pages{below_one()};
-        break;
-      case 5:
-        wish.pinned_tokens = allot::tokens{below_one()};
-        break;
-      case 6:
-        r.granularity = below_one();
-        break;
-      case 7:
-        r.budget = allot::budget{};
-        break;
-      case 8:
-        r.budget = allot::budget::share_of({negative}, .9, {0});
-        break;
+      case 0: wish.min_tokens = {negative}; break;
+      case 1: wish.min_usable_pages = {negative}; break;
+      case 2: wish.target_tokens = allot::tokens{negative}; break;
+      case 3: wish.max_tokens = allot::tokens{negative}; break;
+      case 4: wish.pinned_pages = allot::usable_pages{below_one()}; break;
+      case 5: wish.pinned_tokens = allot::tokens{below_one()}; break;
+      case 6: r.granularity = below_one(); break;
+      case 7: r.budget = allot::budget{}; break;
+      case 8: r.budget = allot::budget::share_of({negative}, .9, {0}); break;
       case 9:
         r.budget = allot::budget::share_of({1000}, draw_.one_of({0.0, -1.0, 1.01}), {0});
         break;
@@ -103,9 +69,7 @@ class spoiler {
         wish.max_tokens = {};
         r.objective = allot::objective::context_first;
         break;
-      case 12:
-        bad_pool(d.kv[0]);
-        break;
+      case 12: bad_pool(d.kv[0]); break;
       case 13:
         if (r.state) { bad_state(*r.state); }
         break;
@@ -121,49 +85,27 @@ class spoiler {
                                  &f.gqa.page_tokens};
     std::int64_t* const mla[] = {&f.mla.layers, &f.mla.latent_dim, &f.mla.page_tokens};
     switch (f.kind) {
-      case allot::kv_kind::raw:
-        *draw_.one_of(raw) = below_one();
-        break;
-      case allot::kv_kind::gqa:
-        *draw_.one_of(gqa) = below_one();
-        break;
-      case allot::kv_kind::mla:
-        *draw_.one_of(mla) = below_one();
-        break;
+      case allot::kv_kind::raw: *draw_.one_of(raw) = below_one(); break;
+      case allot::kv_kind::gqa: *draw_.one_of(gqa) = below_one(); break;
+      case allot::kv_kind::mla: *draw_.one_of(mla) = below_one(); break;
     }
   }
 
   void bad_state(allot::recurrent_state& s) {
     switch (draw_.in(0, 3)) {
-      case 0:
-        s.max_running = below_one();
-        break;
-      case 1:
-        s.pinned_slots = allot::usable_state_slots{below_one()};
-        break;
-      case 2:
-        s.snapshot_ratio = draw_.one_of({-0.5, 1e19});
-        break;
-      default:
-        s.conv_kernel = below_one();
-        break;
+      case 0: s.max_running = below_one(); break;
+      case 1: s.pinned_slots = allot::usable_state_slots{below_one()}; break;
+      case 2: s.snapshot_ratio = draw_.one_of({-0.5, 1e19}); break;
+      default: s.conv_kernel = below_one(); break;
     }
   }
 
   void bad_experts(allot::expert_bank& e) {
     switch (draw_.in(0, 3)) {
-      case 0:
-        e.slot_bytes = {below_one()};
-        break;
-      case 1:
-        e.max_slots = allot::expert_slots{below_one()};
-        break;
-      case 2:
-        e.pinned_slots = allot::expert_slots{below_one()};
-        break;
-      default:
-        e.per_layer = below_one();
-        break;
+      case 0: e.slot_bytes = {below_one()}; break;
+      case 1: e.max_slots = allot::expert_slots{below_one()}; break;
+      case 2: e.pinned_slots = allot::expert_slots{below_one()}; break;
+      default: e.per_layer = below_one(); break;
     }
   }
 
@@ -174,12 +116,8 @@ class spoiler {
     allot::request& r = d.request;
     for (std::int64_t times = draw_.in(1, 2); times > 0; --times) {
       switch (draw_.in(0, 7)) {
-        case 0:
-          r.demand.min_usable_pages = {large()};
-          break;
-        case 1:
-          r.demand.pinned_pages = allot::usable_pages{large()};
-          break;
+        case 0: r.demand.min_usable_pages = {large()}; break;
+        case 1: r.demand.pinned_pages = allot::usable_pages{large()}; break;
         case 2:
           d.charges[0] = {"hole", {large()}};
           d.charges[1] = {"hole", {large()}};
@@ -197,9 +135,7 @@ class spoiler {
         case 6:
           d.kv[0] = allot::raw_pages{.page_bytes = {large()}, .page_tokens = draw_.in(1, 4)};
           break;
-        default:
-          d.kv[0] = allot::mla{.layers = large(), .latent_dim = draw_.in(1, 5)};
-          break;
+        default: d.kv[0] = allot::mla{.layers = large(), .latent_dim = draw_.in(1, 5)}; break;
       }
     }
   }

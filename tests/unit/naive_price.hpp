@@ -32,16 +32,12 @@ inline wide rounded(wide bytes, std::int64_t granule) {
 
 inline wide row(allot::element e, wide count) {
   switch (e) {
-    case allot::element::fp32:
-      return times(count, 4);
+    case allot::element::fp32: return times(count, 4);
     case allot::element::fp16:
-    case allot::element::bf16:
-      return times(count, 2);
+    case allot::element::bf16: return times(count, 2);
     case allot::element::fp8:
-    case allot::element::int8:
-      return count;
-    case allot::element::fp4:
-      return up(count, 2);
+    case allot::element::int8: return count;
+    case allot::element::fp4: return up(count, 2);
   }
   return huge;
 }
@@ -69,8 +65,7 @@ inline page_size page_of(allot::kv_family const& f) {
   wide token = 0;
   wide keys = 0;
   switch (f.kind) {
-    case allot::kv_kind::raw:
-      return {f.raw.page_bytes.count, 0};
+    case allot::kv_kind::raw: return {f.raw.page_bytes.count, 0};
     case allot::kv_kind::gqa: {
       allot::gqa const& g = f.gqa;
       std::int64_t const v_dim = g.v_head_dim ? *g.v_head_dim : g.head_dim;

@@ -31,12 +31,10 @@ inline bool bad_index(allot::maybe<allot::index_slab> const& index) {
 inline bool bad_kv(allot::kv_family const& f) {
   if (f.paging().page_tokens < 1 || f.paging().sentinel_pages < 0) { return true; }
   switch (f.kind) {
-    case allot::kv_kind::raw:
-      return f.raw.page_bytes.count < 1;
+    case allot::kv_kind::raw: return f.raw.page_bytes.count < 1;
     case allot::kv_kind::mla:
       return f.mla.layers < 1 || f.mla.latent_dim < 1 || bad_index(f.mla.index);
-    case allot::kv_kind::gqa:
-      break;
+    case allot::kv_kind::gqa: break;
   }
   allot::gqa const& g = f.gqa;
   return g.layers < 1 || g.kv_heads < 1 || g.head_dim < 1 || (g.v_head_dim && *g.v_head_dim < 0) ||

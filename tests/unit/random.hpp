@@ -39,18 +39,12 @@ class dice {
   constexpr std::int64_t extreme() {
     auto const near = static_cast<std::uint64_t>(in(-3, 3));
     switch (next() % 6) {
-      case 0:
-        return static_cast<std::int64_t>(near);
-      case 1:
-        return static_cast<std::int64_t>((std::uint64_t{1} << (next() % 64)) + near);
-      case 2:
-        return static_cast<std::int64_t>(0 - (std::uint64_t{1} << (next() % 64)) + near);
-      case 3:
-        return static_cast<std::int64_t>(static_cast<std::uint64_t>(INT64_MAX) - next() % 4);
-      case 4:
-        return static_cast<std::int64_t>(static_cast<std::uint64_t>(INT64_MIN) + next() % 4);
-      default:
-        return static_cast<std::int64_t>(next() >> (next() % 64));
+      case 0: return static_cast<std::int64_t>(near);
+      case 1: return static_cast<std::int64_t>((std::uint64_t{1} << (next() % 64)) + near);
+      case 2: return static_cast<std::int64_t>(0 - (std::uint64_t{1} << (next() % 64)) + near);
+      case 3: return static_cast<std::int64_t>(static_cast<std::uint64_t>(INT64_MAX) - next() % 4);
+      case 4: return static_cast<std::int64_t>(static_cast<std::uint64_t>(INT64_MIN) + next() % 4);
+      default: return static_cast<std::int64_t>(next() >> (next() % 64));
     }
   }
 
