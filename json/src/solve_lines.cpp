@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <allot/json/answer_writer.hpp>
+#include <allot/json/describe.hpp>
+#include <allot/json/request_reader.hpp>
+#include <allot/json/solve_lines.hpp>
+
+#include <cstring>
+#include <exception>
+#include <vector>
+
+namespace allot::json {
+
+struct line_solver::workspace {
+  request_reader reader;
+  owned_request asked;
+  table_storage storage;
+  table_view table;
+
+  // For what a fault asks: the same line, changed.
+  request_reader second_reader;
+  owned_request second;
+  std::vector<field_repair> repairs;
+
+  bool answer(std::string_view line, std::string& out);
+  bool answer_fault(std::string_view line, std::string& out);
+  void find_repairs(std::string_view line, outcome const& as_read);
+  bool solves_without(std::string_view line, std::string_view path);
+  void write(std::string& out, outcome const& found);
+};
+
+line_solver::line_solver() = default;
+line_solver::~line_solver() = default;
+line_solver::line_solver(line_solver&&) noexcept = default;
+line_solver& line_solver::operator=(line_solver&&) noexcept = default;
+
+namespace {
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+/// Answers a line that was not even looked at. Returns false: it is no request.
+bool refuse_line(std::string& out, std::string_view why) noexcept {
+  try {
+    out += R"({"id":null,"ok":false,"error":"bad_input","binding":"","text":)";
+    append_string(out, why);
+    out += ",\"repairs\":[]}\n";
+  } catch (std::exception const&) {
+    // Not even that: the answer is lost, and the caller is told that the line was no request.
+  }
+  return false;
+}
+
+}  // namespace
+
+void line_solver::workspace::write(std::string& out, outcome const& found) {
+  append_answer(out, {asked.id(), asked.get(), table, found, asked.families()});
+}
+
+bool line_solver::workspace::answer(std::string_view line, std::string& out) {
+  if (!reader.read(line, asked)) { return answer_fault(line, out); }
+  outcome const found = solve(asked.get(), storage, table);
+  write(out, found);
+  return found || found.error.error != solve_error::bad_input;
+}
+
+bool line_solver::workspace::answer_fault(std::string_view line, std::string& out) {
+  read_fault const& fault = reader.fault();
+  repairs.clear();
+  bool const whole_line =
+      fault.what == read_error::not_json || fault.what == read_error::not_an_object;
+  if (whole_line) {
+    append_fault(out, asked.id(), fault, repairs);
+    return false;
+  }
+  // A count out of range was read as the nearest legal one, so the rest can still be judged: what
+  // comes before `overflow` in the order of the errors is reported instead of it.
+  outcome found;
+  if (fault.error == solve_error::overflow || fault.nearest) {
+    found = solve(asked.get(), storage, table);
+    if (fault.error == solve_error::overflow && !found &&
+        found.error.error == solve_error::bad_input) {
+      found.error.repair_count = 0;  // the number that is too big would still be there
+      write(out, found);
+      return false;
+    }
+  }
+  find_repairs(line, found);
+  append_fault(out, asked.id(), fault, repairs);
+  return fault.error != solve_error::bad_input;
+}
+
+/// What alone makes the line a request that has a plan: another number in the faulty field, or the
+/// field, or its alternative, left out. Each is tried.
+void line_solver::workspace::find_repairs(std::string_view line, outcome const& as_read) {
+  read_fault const& fault = reader.fault();
+  if (fault.nearest && fault.faults == 1) {
+    if (as_read) {
+      repairs.push_back({fault.path, fault.nearest});
+    } else {
+      for (std::int32_t i = 0; i < as_read.error.repair_count; ++i) {
+        repair const& r = as_read.error.repairs[i];
+        std::string path;
+        append_path(path, path_of(r.set, r.index, true));
+        if (path == fault.path && !r.removes) { repairs.push_back({path, r.to}); }
+      }
+    }
+  }
+  if (fault.removable && solves_without(line, fault.path)) { repairs.push_back({fault.path, {}}); }
+  if (!fault.other.empty() && solves_without(line, fault.other)) {
+    repairs.push_back({fault.other, {}});
+  }
+}
+
+bool line_solver::workspace::solves_without(std::string_view line, std::string_view path) {
+  if (!second_reader.read(line, second, path)) { return false; }
+  outcome const found = solve(second.get(), storage, table);
+  return found.ok;
+}
+
+bool line_solver::answer(std::string_view line, std::string& out) noexcept {
+  std::size_t const before = out.size();
+  try {
+    if (is_blank(line)) { return true; }
+    if (!work_) { work_ = std::make_unique<workspace>(); }
+    bool const request = work_->answer(line, out);
+    out += '\n';
+    return request;
+  } catch (std::exception const&) {
+    // Out of memory: nothing else throws.
+    out.resize(before);
+    work_.reset();
+  }
+  return refuse_line(out, "the line needs more memory than there is");
+}
+
+namespace {
+
+constexpr std::size_t chunk = std::size_t{64} << 10;
+
+/// Cuts what is read into lines, in place, and collects the answers.
+class line_cutter {
+ public:
+  explicit line_cutter(std::function<void(std::string_view)> const& write) : write_{write} {}
+
+  /// Where the next bytes go, at least one.
+  [[nodiscard]] char* free() {
+    if (buffer_.size() - used_ < chunk / 2) { buffer_.resize(buffer_.size() * 2); }
+    return buffer_.data() + used_;
+  }
+  [[nodiscard]] std::size_t free_size() const { return buffer_.size() - used_; }
+
+  void take(std::size_t size) {
+    std::size_t start = 0;
+    std::size_t seen = used_;  // no newline before it
+    used_ += size;
+    for (;;) {
+      auto const* const from = buffer_.data() + seen;
+      auto const* const end = static_cast<char const*>(std::memchr(from, '\n', used_ - seen));
+      if (end == nullptr) { break; }
+      std::size_t const stop = static_cast<std::size_t>(end - buffer_.data());
+      answer({buffer_.data() + start, stop - start});
+      start = seen = stop + 1;
+    }
+    std::memmove(buffer_.data(), buffer_.data() + start, used_ - start);
+    used_ -= start;
+    if (used_ > longest_line) {
+      too_long_ = true;
+      used_ = 0;
+    }
+    if (used_ < chunk && buffer_.size() > 64 * chunk) {  // a long line is over: give it back
+      buffer_.resize(2 * chunk);
+      buffer_.shrink_to_fit();
+    }
+    flush();
+  }
+
+  lines_answered finish() {
+    if (used_ > 0 || too_long_) { answer({buffer_.data(), used_}); }
+    flush();
+    return result_;
+  }
+
+ private:
+  void answer(std::string_view line) {
+    std::size_t const before = answers_.size();
+    bool const request = too_long_ ? refuse_line(answers_, "the line is longer than 256 MiB")
+                                   : solver_.answer(line, answers_);
+    too_long_ = false;
+    if (!request) { ++result_.not_requests; }
+    if (!request || answers_.size() > before) { ++result_.lines; }
+    if (answers_.size() > 4 * chunk) { flush(); }
+  }
+
+  void flush() {
+    if (answers_.empty()) { return; }
+    write_(answers_);
+    answers_.clear();
+  }
+
+  std::function<void(std::string_view)> const& write_;
+  line_solver solver_;
+  std::vector<char> buffer_ = std::vector<char>(2 * chunk);
+  std::size_t used_ = 0;
+  bool too_long_ = false;
+  std::string answers_;
+  lines_answered result_;
+};
+
+}  // namespace
+
+lines_answered solve_lines(std::function<std::size_t(char*, std::size_t)> const& read,
+                           std::function<void(std::string_view)> const& write) {
+  line_cutter cutter{write};
+  for (;;) {
+    char* const to = cutter.free();
+    std::size_t const size = read(to, cutter.free_size());
+    if (size == 0) { return cutter.finish(); }
+    cutter.take(size);
+  }
+}
+
+}  // namespace allot::json
