@@ -41,7 +41,10 @@ constexpr checked rows(extent const* pool, std::int64_t k, counts const& at) {
     checked const bound = rows(pool, rule.at_most_rows_of, at);
     if (bound < x) { x = bound; }
   }
-  return rule.plus == 0 ? x : x + rule.plus;
+  if (rule.plus == 0) { return x; }
+  x = x + rule.plus;
+  if (x.value < 0) { x.value = 0; }  // a free list of an empty pool
+  return x;
 }
 
 /// Bytes of one of the `copies` arrays of `pool[k]`.
