@@ -112,8 +112,12 @@ class request_repair_finder {
     return local_heads(asked_.kv[index].gqa.kv_heads, tp).given;
   }
   constexpr bool try_ranks(std::int32_t index, std::int64_t tp) {
-    setting const set = index < 0 ? setting::state_tp : setting::tp;
-    return splits(index, tp) && try_this({set, false, index, tp});
+    return try_this({index < 0 ? setting::state_tp : setting::tp, false, index, tp});
+  }
+  /// Whether so many ranks leave one head each: more of them take no fewer bytes.
+  constexpr bool is_one_head(std::int32_t index, std::int64_t tp) const {
+    if (index < 0) { return tp >= asked_.state->key_heads && tp >= asked_.state->value_heads; }
+    return tp >= asked_.kv[index].gqa.kv_heads;
   }
 
   /// The nearest tensor-parallel size below and the nearest above that split the heads and with
@@ -122,11 +126,13 @@ class request_repair_finder {
     std::int64_t const from = asked > 0 ? asked : 0;
     std::int64_t const lowest = from > tp_reach ? from - tp_reach : 1;
     std::int64_t const highest = from < unlimited - tp_reach ? from + tp_reach : unlimited;
-    for (std::int64_t tp = from - 1; tp >= lowest; --tp) {
-      if (try_ranks(index, tp)) { break; }
+    std::int64_t below = from - 1;
+    while (below >= lowest && !splits(index, below)) {
+      --below;
     }
+    if (below >= lowest) { try_ranks(index, below); }  // fewer ranks hold more heads each
     for (std::int64_t tp = from; tp < highest;) {
-      if (try_ranks(index, ++tp)) { break; }
+      if (splits(index, ++tp) && (try_ranks(index, tp) || is_one_head(index, tp))) { break; }
     }
   }
 
