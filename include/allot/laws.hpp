@@ -124,9 +124,12 @@ constexpr bool shortfall_is_true(refusal const& r) {
          (r.needed - r.budget == r.shortfall && r.shortfall.count > 0 && r.needed > r.budget);
 }
 
-/// L8, repairs repair: each listed change, made alone, gives a plan.
+/// L8, repairs repair: each listed change, made alone, gives a plan. Changes that only the request
+/// knows (ranks, and whatever a table could not be lowered from) are not judged here.
 constexpr bool repairs_repair(problem const& p, refusal const& r) {
+  if (p.table.found) { return true; }
   for (std::int32_t i = 0; i < r.repair_count; ++i) {
+    if (r.repairs[i].set == setting::tp || r.repairs[i].set == setting::state_tp) { continue; }
     problem const q = with_repair(p, r.repairs[i]);
     if (!attempt(q.table, q.budget, q.demand, q.objective)) { return false; }
   }
