@@ -7,7 +7,7 @@
 #include <cstdint>
 
 /// What a request costs, written from DESIGN §6 and the formulas a second time: no table, no rows
-/// rules, no checked arithmetic, 128-bit integers that stop growing far above any 64-bit number.
+/// rules, no checked arithmetic, 128-bit integers that stop growing above what 64 bits hold.
 namespace naive {
 
 __extension__ typedef __int128 wide;
@@ -15,8 +15,9 @@ __extension__ typedef __int128 wide;
 constexpr wide huge = wide{1} << 100;  ///< "too large": a sum or product that got here stays here
 constexpr wide limit = wide{1} << 63;  ///< the first count that 64 bits do not hold
 
+/// A factor that 64 bits do not hold is too large, whatever the other is.
 inline wide times(wide a, wide b) {
-  return a > 0 && b > huge / a ? huge : a * b;
+  return a >= limit || b >= limit ? huge : a * b;
 }
 inline wide plus(wide a, wide b) {
   return a + b > huge ? huge : a + b;
@@ -152,7 +153,7 @@ inline wide fixed_bytes(allot::request const& r) {
 inline wide net_budget(allot::budget const& b) {
   if (b.absolute) { return b.absolute->count; }
   double const share = std::floor(b.ratio * static_cast<double>(b.baseline->count));
-  return static_cast<wide>(share) - b.resident.count;
+  return share < 0x1p63 ? static_cast<wide>(share) - b.resident.count : huge;
 }
 
 }  // namespace naive

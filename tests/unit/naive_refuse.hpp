@@ -100,9 +100,10 @@ inline bool sizes_overflow(allot::request const& r) {
     page_size const page = page_of(f);
     if (page.rows >= limit || page.keys >= limit) { return true; }
   }
+  if (r.state && heads_split(r) && state_slots(r) >= limit) { return true; }
   if (r.state && state_splits(r)) {
     page_size const slot = state_of(*r.state);
-    if (slot.rows >= limit || slot.keys >= limit || state_slots(r) >= limit) { return true; }
+    if (slot.rows >= limit || slot.keys >= limit) { return true; }
   }
   return r.experts && times(r.experts->per_layer, r.experts->layers) >= limit;
 }

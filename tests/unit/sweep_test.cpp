@@ -67,9 +67,7 @@ class sweep {
   }
 
   bool refuses_truly(drawn const& d, allot::outcome const& out) {
-    if (!allot::laws::shortfall_is_true(out.error)) { return false; }
-    // What a table cannot be lowered from is repaired in the request only.
-    if (!table_.found && !allot::laws::hold(problem(d.request), out)) { return false; }
+    if (!allot::laws::hold(problem(d.request), out)) { return false; }
     for (int i = 0; i < out.error.repair_count; ++i) {
       allot_test::copy(d, repaired_);
       allot_test::apply(repaired_, out.error.repairs[i]);
