@@ -54,18 +54,16 @@ constexpr bool never_over_budget(table_view const& t, plan const& p) {
 /// L4, maximal: one more slot, or one more page, would not fit, unless a stated cap stops it.
 constexpr bool is_maximal(table_view const& t, demand const& d, plan const& p) {
   checked const rest = checked{p.left.count};
-  checked const page = kv_bytes(t, p.pages.count + 1) - p.kv.count;
-  bool const pages_stopped =
-      d.pinned_pages || d.pinned_tokens ||
-      (d.max_tokens && t.anchor.reachable({p.pages.count + 1}) > *d.max_tokens) ||
-      !t.anchor.reachable({p.pages.count + 1}) || !t.anchor.physical({p.pages.count + 1});
-  if (!pages_stopped && page <= rest) { return false; }
+  usable_pages const next{p.pages.count < unlimited ? p.pages.count + 1 : unlimited};
+  bool const pages_stopped = d.pinned_pages || d.pinned_tokens || next == p.pages ||
+                             (d.max_tokens && t.anchor.reachable(next) > *d.max_tokens) ||
+                             !t.anchor.reachable(next) || !t.anchor.physical(next);
+  if (!pages_stopped && kv_bytes(t, next.count) - p.kv.count <= rest) { return false; }
   if (!t.experts) { return true; }
-  checked const slot = expert_bytes(t, p.slots.count + 1) - p.experts.count;
   bool const slots_stopped = t.experts->pinned_slots ||
                              checked{p.slots.count} == t.experts->total() ||
                              (t.experts->max_slots && p.slots >= *t.experts->max_slots);
-  return slots_stopped || !(slot <= rest);
+  return slots_stopped || !(expert_bytes(t, p.slots.count + 1) - p.experts.count <= rest);
 }
 
 /// L5, floors in reachable tokens: the pages for `t` tokens hold them, and one page less does not.
