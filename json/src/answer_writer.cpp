@@ -75,8 +75,7 @@ void append_pools(std::string& out, answered const& a) {
   out += ']';
 }
 
-/// Appends a sentence as a JSON string. The sentence is written behind the answer first: no buffer
-/// of its own.
+/// Appends a sentence as a JSON string.
 template <class Describe>
 void append_text(std::string& out, Describe&& describe_into) {
   append_name(out, "text");
@@ -143,6 +142,25 @@ void append_repair(std::string& out, repair const& r, bool stated_budget) {
   out += '}';
 }
 
+void append_repairs(std::string& out, std::span<field_repair const> repairs) {
+  for (field_repair const& r : repairs) {
+    append_separator(out);
+    out += '{';
+    append_field(out, "set", std::string_view{r.path});
+    append_name(out, "to");
+    if (!r.to) {
+      out += "null";
+    } else if (r.path == "budget") {
+      out += '{';
+      append_field(out, "bytes", *r.to);
+      out += '}';
+    } else {
+      append_number(out, *r.to);
+    }
+    out += '}';
+  }
+}
+
 void append_refusal(std::string& out, answered const& a) {
   refusal const& r = a.found.error;
   append_field(out, "ok", false);
@@ -162,6 +180,7 @@ void append_refusal(std::string& out, answered const& a) {
   for (std::int32_t i = 0; i < r.repair_count; ++i) {
     append_repair(out, r.repairs[i], a.asked.budget.absolute.given);
   }
+  append_repairs(out, a.more_repairs);
   out += ']';
 }
 
@@ -192,18 +211,7 @@ void append_fault(std::string& out, std::string_view id, read_fault const& fault
   append_text(out, [&](std::string& sentence) { describe(sentence, fault); });
   append_name(out, "repairs");
   out += '[';
-  for (field_repair const& r : repairs) {
-    append_separator(out);
-    out += '{';
-    append_field(out, "set", std::string_view{r.path});
-    append_name(out, "to");
-    if (r.to) {
-      append_number(out, *r.to);
-    } else {
-      out += "null";
-    }
-    out += '}';
-  }
+  append_repairs(out, repairs);
   out += "]}";
 }
 

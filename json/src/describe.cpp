@@ -222,6 +222,7 @@ void describe(std::string& out, read_fault const& f) {
       break;
     case read_error::repeated: say(out, f.path, " is given twice; give it once"); break;
     case read_error::wrong_value:
+    case read_error::out_of_range:
     case read_error::too_big:
       say(out, f.path, " is ", f.value, "; it must be ", f.expected);
       if (f.what == read_error::too_big && f.removable) { say(out, " and at most 2^63 - 1"); }

@@ -117,7 +117,7 @@ void request_builder::report_value(read_error what, scalar const& s, maybe<std::
   if (!report(what, current_path(), tokens_)) { return; }
   fault_.value = as_written(s);
   fault_.expected = right_for(*current_);
-  if (current_->setting) { fault_.nearest = nearest; }
+  if (current_->setting) { fault_.nearest = nearest ? nearest : current_->lowest; }
 }
 
 void request_builder::report_unknown(std::string_view name, std::int64_t at, field_set allowed,
@@ -159,6 +159,7 @@ void request_builder::need(frame const& f, field_set needed, std::string_view ow
     if ((missing & set_of(i)) != 0) {
       report_missing(path_to(fields[i].name), right_for(fields[i]),
                      owner.empty() ? called(f.where) : owner);
+      if (fault_.at == tokens_ && fields[i].setting) { fault_.nearest = fields[i].lowest; }
       return;
     }
   }
@@ -233,7 +234,7 @@ void request_builder::take_whole(scalar const& s) {
   if (!s.fits) {
     report_value(read_error::too_big, s, kept);
   } else if (s.whole < lowest) {
-    report_value(read_error::wrong_value, s, lowest);
+    report_value(read_error::out_of_range, s, lowest);
   }
   keep(kept);
 }
@@ -243,7 +244,7 @@ void request_builder::take_ratio(scalar const& s) {
   bool const right = current_->share ? s.number > 0 && s.number <= 1
                                      : s.number >= 0 && s.number < 1e18;
   if (!number || !right) {
-    report_value(read_error::wrong_value, s);
+    report_value(number ? read_error::out_of_range : read_error::wrong_value, s);
     return;
   }
   keep(0, s.number);

@@ -8,6 +8,8 @@
 #include <exception>
 #include <vector>
 
+#include "fault_repairs.hpp"
+
 namespace allot::json {
 
 struct line_solver::workspace {
@@ -15,17 +17,10 @@ struct line_solver::workspace {
   owned_request asked;
   table_storage storage;
   table_view table;
-
-  // For what a fault asks: the same line, changed.
-  request_reader second_reader;
-  owned_request second;
-  std::vector<field_repair> repairs;
+  fault_repairs repairs;
 
   bool answer(std::string_view line, std::string& out);
   bool answer_fault(std::string_view line, std::string& out);
-  void find_repairs(std::string_view line, outcome const& as_read);
-  bool solves_without(std::string_view line, std::string_view path);
-  void write(std::string& out, outcome const& found);
 };
 
 line_solver::line_solver() = default;
@@ -53,69 +48,33 @@ bool refuse_line(std::string& out, std::string_view why) noexcept {
 
 }  // namespace
 
-void line_solver::workspace::write(std::string& out, outcome const& found) {
-  append_answer(out, {asked.id(), asked.get(), table, found, asked.families()});
-}
-
 bool line_solver::workspace::answer(std::string_view line, std::string& out) {
   if (!reader.read(line, asked)) { return answer_fault(line, out); }
   outcome const found = solve(asked.get(), storage, table);
-  write(out, found);
+  answered a{asked.id(), asked.get(), table, found, asked.families()};
+  if (!found && found.error.repair_count == 0) { a.more_repairs = repairs.of(asked.get()); }
+  append_answer(out, a);
   return found || found.error.error != solve_error::bad_input;
 }
 
 bool line_solver::workspace::answer_fault(std::string_view line, std::string& out) {
   read_fault const& fault = reader.fault();
-  repairs.clear();
-  bool const whole_line =
-      fault.what == read_error::not_json || fault.what == read_error::not_an_object;
-  if (whole_line) {
-    append_fault(out, asked.id(), fault, repairs);
+  if (fault.what == read_error::not_json || fault.what == read_error::not_an_object) {
+    append_fault(out, asked.id(), fault, {});
     return false;
   }
-  // A count out of range was read as the nearest legal one, so the rest can still be judged: what
-  // comes before `overflow` in the order of the errors is reported instead of it.
-  outcome found;
-  if (fault.error == solve_error::overflow || fault.nearest) {
-    found = solve(asked.get(), storage, table);
-    if (fault.error == solve_error::overflow && !found &&
-        found.error.error == solve_error::bad_input) {
+  if (fault.error == solve_error::overflow) {
+    // Every field was read, this one as the nearest number there is: what comes before `overflow`
+    // in the order of the errors can be judged, and is reported instead of it.
+    outcome found = solve(asked.get(), storage, table);
+    if (!found && found.error.error == solve_error::bad_input) {
       found.error.repair_count = 0;  // the number that is too big would still be there
-      write(out, found);
+      append_answer(out, {asked.id(), asked.get(), table, found, asked.families()});
       return false;
     }
   }
-  find_repairs(line, found);
-  append_fault(out, asked.id(), fault, repairs);
+  append_fault(out, asked.id(), fault, repairs.of(line, asked.get(), fault));
   return fault.error != solve_error::bad_input;
-}
-
-/// What alone makes the line a request that has a plan: another number in the faulty field, or the
-/// field, or its alternative, left out. Each is tried.
-void line_solver::workspace::find_repairs(std::string_view line, outcome const& as_read) {
-  read_fault const& fault = reader.fault();
-  if (fault.nearest && fault.faults == 1) {
-    if (as_read) {
-      repairs.push_back({fault.path, fault.nearest});
-    } else {
-      for (std::int32_t i = 0; i < as_read.error.repair_count; ++i) {
-        repair const& r = as_read.error.repairs[i];
-        std::string path;
-        append_path(path, path_of(r.set, r.index, true));
-        if (path == fault.path && !r.removes) { repairs.push_back({path, r.to}); }
-      }
-    }
-  }
-  if (fault.removable && solves_without(line, fault.path)) { repairs.push_back({fault.path, {}}); }
-  if (!fault.other.empty() && solves_without(line, fault.other)) {
-    repairs.push_back({fault.other, {}});
-  }
-}
-
-bool line_solver::workspace::solves_without(std::string_view line, std::string_view path) {
-  if (!second_reader.read(line, second, path)) { return false; }
-  outcome const found = solve(second.get(), storage, table);
-  return found.ok;
 }
 
 bool line_solver::answer(std::string_view line, std::string& out) noexcept {

@@ -11,6 +11,12 @@
 
 namespace allot::json {
 
+/// A repair of a field that the solver does not know: it is set to a number, or removed.
+struct field_repair {
+  std::string path{};  ///< "budget" is set to {"bytes": to}
+  maybe<std::int64_t> to{};  ///< absent: removed
+};
+
 /// What an answer is about. Everything is borrowed.
 struct answered {
   std::string_view id = "null";  ///< JSON text
@@ -18,6 +24,7 @@ struct answered {
   table_view const& table;  ///< of `asked`
   outcome const& found;
   std::span<std::string_view const> families{};  ///< [kv pools] as spelled; empty: the table's
+  std::span<field_repair const> more_repairs{};  ///< beside those of a refusal
 };
 
 /// Appends one answer, `{…}` without a newline, fields in the order of the contract.
@@ -27,11 +34,6 @@ void append_answer(std::string& out, answered const& a);
 /// more of them (`allot plan --json`).
 void append_answer_fields(std::string& out, answered const& a);
 
-/// One repair of a request that could not be read: the field is set to a number, or removed.
-struct field_repair {
-  std::string path{};
-  maybe<std::int64_t> to{};  ///< absent: removed
-};
 
 /// Appends the answer to a line that is not a request.
 ///

@@ -17,7 +17,8 @@ enum class read_error : std::uint8_t {
   not_an_object,  ///< JSON, but not `{…}`
   unknown_field,  ///< no such field, or not one of this family: `expected` lists those there are
   repeated,       ///< the same key twice in one object
-  wrong_value,    ///< wrong type, out of range, or a word that means nothing
+  wrong_value,    ///< wrong type, or a word that means nothing
+  out_of_range,   ///< a number too small or too large
   too_big,        ///< an integer that 64 signed bits cannot hold
   missing,        ///< a field that must be given
   both_given,     ///< two alternatives: `path` and `other`
@@ -34,9 +35,10 @@ struct read_fault {
   std::string other{};     ///< the path of the other alternative
   std::int64_t at = 0;     ///< of `not_json`: byte offset in the line; else the position among
                            ///< the line's tokens
-  bool removable = false;  ///< whether `path` names a field that a repair can set or remove
+  bool removable = false;  ///< whether `path` names a field that stands in the line
   std::int64_t faults = 0;  ///< how many the line has
-  maybe<std::int64_t> nearest{};  ///< the nearest legal value, of a count out of range
+  maybe<std::int64_t> nearest{};  ///< of a setting (not of geometry): the nearest legal value, as
+                                  ///< which it was read
 
   explicit operator bool() const { return what != read_error::none; }
 };
