@@ -6,12 +6,14 @@
 
 // IWYU pragma: begin_exports
 #include <allot/core/units.hpp>
+#include <allot/family/compressed_tiers.hpp>
 #include <allot/family/expert_bank.hpp>
 #include <allot/family/gqa.hpp>
 #include <allot/family/make_table.hpp>
 #include <allot/family/mla.hpp>
 #include <allot/family/raw_pages.hpp>
 #include <allot/family/recurrent_state.hpp>
+#include <allot/family/sliding_window.hpp>
 #include <allot/plan/admission.hpp>
 #include <allot/plan/layout.hpp>
 #include <allot/plan/plan.hpp>

@@ -103,10 +103,10 @@ constexpr bool differences_are_noted(table_view const& t, demand const& d, objec
                                      plan const& p) {
   bool const dropped =
       t.experts && t.experts->buffer == prefill_buffer::preferred && !p.prefill_buffer;
-  bool const reduced =
-      o == objective::context_first && d.target_tokens && p.usable_tokens < *d.target_tokens;
-  bool const raised = d.max_tokens && !d.pinned_pages && !d.pinned_tokens &&
-                      p.usable_tokens > *d.max_tokens;
+  bool const pinned = d.pinned_pages || d.pinned_tokens;
+  bool const reduced = o == objective::context_first && !pinned && d.target_tokens &&
+                       p.usable_tokens < *d.target_tokens;
+  bool const raised = d.max_tokens && !pinned && p.usable_tokens > *d.max_tokens;
   return p.has_note(note_code::prefill_buffer_dropped) == dropped &&
          p.has_note(note_code::target_reduced) == reduced &&
          p.has_note(note_code::max_tokens_raised) == raised;

@@ -50,7 +50,7 @@ struct plan {
   note notes[3] = {};
   std::int32_t note_count = 0;
 
-  constexpr counts at() const { return {pages.count, slots.count, state.count}; }
+  constexpr counts at() const { return {pages.count, physical.count, slots.count, state.count}; }
 
   constexpr void add_note(note n) { notes[note_count++] = n; }
   constexpr bool has_note(note_code code) const {

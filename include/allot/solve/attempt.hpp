@@ -19,7 +19,7 @@ constexpr double page_slope(table_view const& t) {
     pool const& p = t.pools[i];
     for (std::int32_t k = 0; k < p.extents; ++k) {
       extent const& e = t.extents[p.first_extent + k];
-      if (e.rows.of != rows_of::anchor_pages) { continue; }
+      if (e.rows.of != rows_of::anchor_pages && e.rows.of != rows_of::anchor_physical) { continue; }
       slope += static_cast<double>(e.row_bytes) * static_cast<double>(e.copies) * e.rows.ratio *
                static_cast<double>(e.rows.mul) / static_cast<double>(e.rows.per);
     }
@@ -98,7 +98,9 @@ constexpr void add_notes(table_view const& t, terms const& x, demand const& d, o
     p.add_note({note_code::prefill_buffer_dropped, two_layers.ok() ? two_layers.value : unlimited,
                 p.slots.count});
   }
-  if (o == objective::context_first && d.target_tokens && p.usable_tokens < *d.target_tokens) {
+  // A pin overrules a target, as experts_first does: nothing was tried that could fall short.
+  bool const aimed = o == objective::context_first && d.target_tokens && !x.pages_pinned;
+  if (aimed && p.usable_tokens < *d.target_tokens) {
     p.add_note({note_code::target_reduced, d.target_tokens->count, p.usable_tokens.count});
   }
   std::int64_t const page_tokens = t.anchor.page_tokens;

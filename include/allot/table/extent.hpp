@@ -25,6 +25,7 @@ constexpr checked rows(extent const* pool, std::int64_t k, counts const& at) {
   checked x{};
   switch (rule.of) {
     case rows_of::anchor_pages: x = at.anchor_pages; break;
+    case rows_of::anchor_physical: x = at.anchor_physical; break;
     case rows_of::expert_slots: x = at.expert_slots; break;
     case rows_of::state_slots: x = at.state_slots; break;
     case rows_of::extent: x = rows(pool, rule.extent_index, at); break;

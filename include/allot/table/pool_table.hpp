@@ -51,7 +51,9 @@ constexpr checked pool_bytes(table_view const& t, std::int64_t index, counts con
 
 /// The walk behind `kv_bytes`: every extent of every KV pool.
 constexpr checked walk_kv(table_view const& t, std::int64_t n) {
-  counts const at{.anchor_pages = n};
+  checked const physical = checked{n} + t.anchor.sentinel_pages;
+  if (physical.overflowed) { return physical; }
+  counts const at{.anchor_pages = n, .anchor_physical = physical.value};
   checked sum{};
   for (std::int64_t i = 0; i < t.kv_pools; ++i) { sum = sum + pool_bytes(t, i, at); }
   return sum;

@@ -9,14 +9,16 @@ namespace allot {
 
 /// The independent counts of a plan: everything else is a function of these.
 struct counts {
-  std::int64_t anchor_pages = 0;  ///< usable pages of the anchor pool, kv[0]
+  std::int64_t anchor_pages = 0;     ///< usable pages of the anchor pool, kv[0]
+  std::int64_t anchor_physical = 0;  ///< the same and the anchor's sentinels
   std::int64_t expert_slots = 0;  ///< experts resident
   std::int64_t state_slots = 0;   ///< usable recurrent-state slots
 };
 
 /// What a rule counts from.
 enum class rows_of : std::uint8_t {
-  anchor_pages,
+  anchor_pages,     ///< usable ones
+  anchor_physical,  ///< usable and sentinel ones
   expert_slots,
   state_slots,
   extent,  ///< the rows of an earlier extent of the same pool: `rows_rule::extent_index`
@@ -31,8 +33,8 @@ enum class rows_of : std::uint8_t {
 ///
 ///     a pool's pages   {.plus = sentinel}
 ///     a 2nd pool       {.mul = P, .per = P2, .per_rounding = up, .plus = sentinel}
-///     sliding window   {.mul = P, .ratio = r, .at_least = floor, .plus = 1}
-///     its map          {.mul = P, .plus = P + 1}
+///     sliding window   {.of = anchor_physical, .mul = P, .ratio = r, .at_least = floor, .plus = 1}
+///     its map          {.of = anchor_physical, .mul = P, .plus = P + 1}
 ///     its free list    {.of = extent, .extent_index = 0, .plus = -1}
 ///     a constant       {.mul = 0, .at_least = rows}
 struct rows_rule {
