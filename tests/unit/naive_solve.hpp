@@ -107,7 +107,8 @@ inline answer solve(allot::request const& r) {
   if (mode == prefill_buffer::preferred && !a.prefill_buffer) {
     a.add(note_code::prefill_buffer_dropped, two_layers, slots);
   }
-  if (context_first && d.target_tokens && n * v.P < d.target_tokens->count) {
+  bool const pinned = d.pinned_pages || d.pinned_tokens;
+  if (context_first && !pinned && d.target_tokens && n * v.P < d.target_tokens->count) {
     a.add(note_code::target_reduced, d.target_tokens->count, n * v.P);
   }
   if (raised) { a.add(note_code::max_tokens_raised, d.max_tokens->count, v.n_min * v.P); }
