@@ -19,7 +19,7 @@ constexpr double page_slope(table_view const& t) {
     pool const& p = t.pools[i];
     for (std::int32_t k = 0; k < p.extents; ++k) {
       extent const& e = t.extents[p.first_extent + k];
-      if (e.rows.of != rows_of::anchor_pages) { continue; }
+      if (e.rows.of != rows_of::anchor_pages && e.rows.of != rows_of::anchor_physical) { continue; }
       slope += static_cast<double>(e.row_bytes) * static_cast<double>(e.copies) * e.rows.ratio *
                static_cast<double>(e.rows.mul) / static_cast<double>(e.rows.per);
     }
