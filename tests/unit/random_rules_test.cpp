@@ -24,10 +24,11 @@ __extension__ typedef __int128 wide;
 /// The formula of a rule, in 128 bits; absent where a step leaves 64.
 allot::maybe<std::int64_t> formula(extent const* pool, int k, allot::counts const& at) {
   allot::rows_rule const& r = pool[k].rows;
-  wide x = r.of == rows_of::anchor_pages   ? at.anchor_pages
-           : r.of == rows_of::expert_slots ? at.expert_slots
-           : r.of == rows_of::state_slots  ? at.state_slots
-                                           : 0;
+  wide x = 0;
+  if (r.of == rows_of::anchor_pages) { x = at.anchor_pages; }
+  if (r.of == rows_of::anchor_physical) { x = at.anchor_physical; }
+  if (r.of == rows_of::expert_slots) { x = at.expert_slots; }
+  if (r.of == rows_of::state_slots) { x = at.state_slots; }
   if (r.of == rows_of::extent) {
     auto const other = formula(pool, r.extent_index, at);
     if (!other) { return {}; }
@@ -57,7 +58,7 @@ allot::maybe<std::int64_t> formula(extent const* pool, int k, allot::counts cons
 allot::rows_rule random_rule(dice& draw, int k) {
   allot::rows_rule r;
   bool const back = k > 0 && draw.chance(30);
-  r.of = back ? rows_of::extent : static_cast<rows_of>(draw.in(0, 2));
+  r.of = back ? rows_of::extent : static_cast<rows_of>(draw.in(0, 3));
   if (back) { r.extent_index = static_cast<std::int32_t>(draw.in(0, k - 1)); }
   r.mul = draw.chance(40) ? 1 : draw.chance(8) ? INT64_MAX >> draw.in(0, 60) : draw.in(0, 300);
   if (draw.chance(40)) { r.ratio = draw.one_of({0.0, .05, .2, .5, .9, 1.5, 3.25}); }
@@ -87,10 +88,15 @@ TEST_CASE("random rules are what the formula says, and never fall as a count gro
       pool[k] = {"rows", draw.in(0, 4096), random_rule(draw, k)};
       wrong += !allot::is_well_formed(pool[k], k);
     }
-    allot::counts at{draw.in(0, 3000), draw.in(0, 3000), draw.in(0, 50)};
-    if (draw.chance(10)) { at.anchor_pages = INT64_MAX >> draw.in(0, 40); }
+    allot::counts at{.anchor_pages = draw.in(0, 3000),
+                     .expert_slots = draw.in(0, 3000),
+                     .state_slots = draw.in(0, 50)};
+    if (draw.chance(10)) { at.anchor_pages = (INT64_MAX - 3) >> draw.in(0, 40); }
+    at.anchor_physical = at.anchor_pages + draw.in(0, 3);
     allot::counts more = at;
-    more.anchor_pages += draw.in(0, INT64_MAX - at.anchor_pages) >> draw.in(0, 62);
+    std::int64_t const grown = draw.in(0, INT64_MAX - at.anchor_physical) >> draw.in(0, 62);
+    more.anchor_pages += grown;
+    more.anchor_physical += grown;
     more.expert_slots += draw.in(0, 3);
     more.state_slots += draw.in(0, 3);
     for (int k = 0; k < 4; ++k) {
