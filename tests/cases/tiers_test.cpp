@@ -64,6 +64,9 @@ pool_size planned(allot::compressed_tiers const& t, std::int64_t pages) {
                                 {.pinned_pages = allot::usable_pages{pages - 1}});
   REQUIRE(out);
   allot::table_view const view = table;
+  // What is carved is what was priced: 43 windows, each an array of its own.
+  auto const carved = allot::lay_out(view, out->at(), [](std::int32_t, allot::placement const&) {});
+  CHECK(carved == allot::checked{out->kv.count});
   return {allot::rows(view.extents.data, 1, out->at()).value, out->kv.count};
 }
 
