@@ -42,8 +42,7 @@ class strict_watch {
         }
         break;
       }
-      case json::parse_event_t::value:
-        break;
+      case json::parse_event_t::value: break;
     }
     return true;
   }
@@ -68,12 +67,14 @@ class strict_watch {
   std::vector<level> open_;
 };
 
-/// The library's text ends in what it expected; its prefix "[json.exception…] " is of no use here.
+/// The library's text without its prefix "[json.exception…] ", which is of no use here, and without
+/// what it quotes of the file as it stands: no terminal should obey it.
 std::string library_reason(std::string text) {
   auto const end = text.find("] ");
   if (end != std::string::npos) { text.erase(0, end + 2); }
   for (auto& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) { c = ' '; }
+    auto const byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f) { c = '?'; }
   }
   return text;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published geometries in tests/data/models and the hand-checked facts of its index.
+// The published geometries in examples/models and the hand-checked facts of its index.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,9 +8,9 @@
 
 namespace allot::model_test {
 
-/// \returns the text of a file under tests/data/models
+/// \returns the text of a file under examples/models
 [[nodiscard]] std::string text_of(std::string const& file);
-/// \returns the path of a file under tests/data/models
+/// \returns the path of a file under examples/models
 [[nodiscard]] std::string path_of(std::string const& file);
 /// \returns the entries of the index: {id, file, facts, note}
 [[nodiscard]] std::vector<nlohmann::json> const& published();

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only file that includes CLI11: it is slow to compile.
+#include "command_line.hpp"
+#include "help_text.hpp"
+#include "spelling.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#ifndef ALLOT_VERSION
+#error "ALLOT_VERSION comes from meson.build"
+#endif
+
+namespace allot::tools {
+namespace {
+
+/// Lists an option as "--free BYTES" and nothing else: what is needed stands in its text.
+class plain_formatter : public CLI::Formatter {
+ public:
+  plain_formatter() { column_width(26); }
+
+  std::string make_help(CLI::App const* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    auto out = "Usage: " + name + " " + usage_of(app->get_name()) + "\n\n" +
+               app->get_description() + "\n" + make_positionals(app) + make_groups(app, mode) +
+               make_subcommands(app, mode) + "\n" + app->get_footer() + "\n";
+    return CLI::detail::find_and_replace(out, "\n\n\n", "\n\n");
+  }
+  std::string make_option_opts(CLI::Option const* option) const override {
+    auto const type = option->get_type_name();
+    return option->get_type_size() != 0 && !type.empty() ? " " + type : "";
+  }
+  std::string make_positionals(CLI::App const* app) const override {
+    auto const given =
+        app->get_options([](CLI::Option const* one) { return one->get_positional(); });
+    return given.empty() ? "" : make_group("Input", true, given);
+  }
+  std::string make_subcommand(CLI::App const* sub) const override {
+    bool const plan = sub->get_name() == "plan";
+    std::stringstream out;
+    CLI::detail::format_help(out, plan ? "plan MODEL --free BYTES" : "solve [FILE]",
+                             plan ? "does a model fit one GPU, and how is it split?"
+                                  : "answer solve requests, JSON Lines in and out",
+                             column_width_ + 2);
+    return out.str();
+  }
+
+ private:
+  static std::string usage_of(std::string const& command) {
+    if (command == "plan") { return "MODEL --free BYTES [OPTION]..."; }
+    if (command == "solve") { return "[FILE]"; }
+    return "COMMAND";
+  }
+};
+
+template <class Value>
+Value named(std::string const& option, std::string const& text,
+            std::initializer_list<std::pair<char const*, Value>> names) {
+  std::string all;
+  for (auto const& [name, value] : names) {
+    if (text == name) { return value; }
+    all += (all.empty() ? "" : ", ") + std::string{name};
+  }
+  throw option_error(option, text.empty() ? "\"\"" : text, "expected one of " + all);
+}
+
+/// Adds `--name TYPE text` whose value goes through `take`, given once.
+template <class Take>
+CLI::Option* add(CLI::App& app, std::string const& group, std::string const& name,
+                 std::string const& type, std::string const& text, Take take) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [name, take](std::vector<std::string> const& values) {
+            if (values.size() > 1) { throw option_error(name, "", "given twice; give it once"); }
+            take(name, values.front());
+          },
+          text)
+      ->group(group)
+      ->type_name(type)
+      ->allow_extra_args(false);
+}
+
+void add_memory(CLI::App& app, plan_options& out) {
+  std::string const group = "Memory";
+  add(app, group, "--free", "BYTES", "free bytes of the GPU before the model is loaded\n(required)",
+      [&out](auto const& name, auto const& value) { out.free_bytes = parse_bytes(name, value); });
+  add(app, group, "--ratio", "SHARE", "share of the free bytes that may be used (0.9)",
+      [&out](auto const& name, auto const& value) { out.ratio = parse_share(name, value); });
+  add(app, group, "--weights", "BYTES",
+      "resident weights, all but the experts in slots,\ntaken from that share (0, with a note)",
+      [&out](auto const& name, auto const& value) {
+        out.weights_bytes = parse_bytes(name, value);
+      });
+  app.add_option_function<std::vector<std::string>>(
+         "--charge",
+         [&out](std::vector<std::string> const& values) {
+           for (auto const& one : values) {
+             out.charges.push_back(parse_charge("--charge", one));
+           }
+         },
+         "a fixed line, such as a workspace; may be repeated")
+      ->group(group)
+      ->type_name("NAME=BYTES")
+      ->allow_extra_args(false);
+}
+
+void add_context(CLI::App& app, plan_options& out) {
+  std::string const group = "Context";
+  add(app, group, "--context", "TOKENS",
+      "tokens of KV cache to hold: a floor under\n"
+      "experts_first (8192), a target under context_first\n"
+      "(the model's max_position_embeddings)",
+      [&out](auto const& name, auto const& value) {
+        out.context_tokens = parse_tokens(name, value);
+      });
+  add(app, group, "--max-tokens", "TOKENS", "no more KV cache than this",
+      [&out](auto const& name, auto const& value) { out.max_tokens = parse_tokens(name, value); });
+  add(app, group, "--pages", "N", "exactly this many usable pages",
+      [&out](auto const& name, auto const& value) { out.pages = parse_count(name, value); });
+  add(app, group, "--tokens", "TOKENS", "exactly this many tokens, a multiple of the page",
+      [&out](auto const& name, auto const& value) { out.tokens = parse_tokens(name, value); });
+  add(app, group, "--max-running", "N", "requests that run at once: recurrent states (4)",
+      [&out](auto const& name, auto const& value) {
+        out.deployment.max_running = parse_count(name, value);
+        out.max_running_given = true;
+      });
+  add(app, group, "--page-tokens", "N", "tokens per page (16)",
+      [&out](auto const& name, auto const& value) {
+        out.deployment.page_tokens = parse_count(name, value);
+      });
+  add(app, group, "--kv-dtype", "TYPE", model::element_names() + "\n(the model's own)",
+      [&out](auto const& name, auto const& value) {
+        out.deployment.kv_dtype = model::element_named(value);
+        if (!out.deployment.kv_dtype) {
+          throw option_error(name, value, "expected one of " + model::element_names());
+        }
+      });
+  app.add_flag("--mtp", out.deployment.prediction_layers,
+               "keep KV rows for multi-token prediction layers too")
+      ->group(group);
+}
+
+void add_experts(CLI::App& app, plan_options& out) {
+  std::string const group = "Experts";
+  add(app, group, "--objective", "NAME",
+      "who is served first: experts_first, context_first\n(experts_first)",
+      [&out](auto const& name, auto const& value) {
+        out.objective = named<objective>(name, value,
+                                         {{"experts_first", objective::experts_first},
+                                          {"context_first", objective::context_first}});
+      });
+  add(app, group, "--slots", "N", "exactly this many experts resident, over all layers",
+      [&out](auto const& name, auto const& value) { out.slots = parse_count(name, value); });
+  add(app, group, "--prefill-buffer", "MODE",
+      "slots of two layers that prefill borrows: off,\npreferred, required (preferred)",
+      [&out](auto const& name, auto const& value) {
+        out.buffer = named<prefill_buffer>(name, value,
+                                           {{"off", prefill_buffer::off},
+                                            {"preferred", prefill_buffer::preferred},
+                                            {"required", prefill_buffer::required}});
+      });
+  add(app, group, "--expert-format", "NAME",
+      "bf16, fp8_block128, nvfp4, mxfp4, q4_0, q4_k, q8_0\n(what the configuration says)",
+      [&out](auto const& name, auto const& value) {
+        out.deployment.experts_stored = model::expert_format_named(value);
+        if (!out.deployment.experts_stored) {
+          throw option_error(name, value, "expected one of " + model::expert_format_names());
+        }
+      });
+  add(app, group, "--tp", "N",
+      "tensor-parallel ranks; the plan is of one rank, which\nkeeps 1/N of every expert (1)",
+      [&out](auto const& name, auto const& value) {
+        out.deployment.tp = parse_count(name, value);
+      });
+}
+
+void add_plan(CLI::App& app, plan_options& out) {
+  app.footer(plan_footer);
+  app.add_option(
+         "MODEL", out.model,
+         "a Hugging Face config.json, a folder that holds one,\nor - for the standard input")
+      ->type_name("");
+  add_memory(app, out);
+  add_context(app, out);
+  add_experts(app, out);
+  app.add_flag("--json", out.json, "print one JSON answer, with the request it made")
+      ->group("Output");
+  app.add_flag("--bytes", out.exact_bytes, "print exact bytes instead of GiB")->group("Output");
+}
+
+/// Says what is wrong with a word that nothing takes.
+std::string unexpected(CLI::App const& app, std::string const& word) {
+  auto const name = word.substr(0, word.find('='));
+  if (name.rfind('-', 0) != 0) { return name + ": not expected here; one input at a time"; }
+  auto const out = name + ": no such option of `allot " + app.get_name() + "`";
+  std::vector<std::string> known;
+  for (auto const* option : app.get_options()) {
+    known.push_back(option->get_name());
+  }
+  auto const meant = nearest_word(name, known);
+  return meant.empty() ? out : out + "; did you mean " + meant + "?";
+}
+
+/// "--free -5" is a value, not an option: join the two so that the message is about the value.
+std::vector<std::string> with_negative_values(int argc, char const* const* argv) {
+  std::vector<std::string> out;
+  for (int i = 1; i < argc; ++i) {
+    std::string const word = argv[i];
+    bool const number =
+        word.size() > 1 && word[0] == '-' && ((word[1] >= '0' && word[1] <= '9') || word[1] == '.');
+    if (number && !out.empty() && out.back().rfind("--", 0) == 0 &&
+        out.back().find('=') == std::string::npos) {
+      out.back() += "=" + word;
+    } else {
+      out.push_back(word);
+    }
+  }
+  std::reverse(out.begin(), out.end());  // what the library takes
+  return out;
+}
+
+}  // namespace
+
+command read_command_line(int argc, char const* const* argv) {
+  CLI::App app{top_text, "allot"};
+  app.formatter(std::make_shared<plain_formatter>());
+  app.footer(top_footer);
+  app.set_help_flag("--help,-h", "print this help")->group("Options");
+  app.set_version_flag("--version", "allot " ALLOT_VERSION, "print the version")->group("Options");
+  app.require_subcommand(1);
+
+  plan_options plan;
+  std::string file = "-";
+  auto* const plan_app = app.add_subcommand("plan", plan_text);
+  auto* const solve_app = app.add_subcommand("solve", solve_text);
+  add_plan(*plan_app, plan);
+  solve_app->footer(solve_footer);
+  solve_app->add_option("FILE", file, "JSON Lines to read, or - for the standard input (-)")
+      ->type_name("");
+  for (auto* const one : {plan_app, solve_app}) {
+    one->group("Commands");
+    one->set_help_flag("--help,-h", "print this help")->group("Output");
+  }
+
+  command out;
+  try {
+    app.parse(with_negative_values(argc, argv));
+  } catch (CLI::CallForHelp const&) {
+    out.print = app.help();
+    return out;
+  } catch (CLI::CallForVersion const&) {
+    out.print = "allot " ALLOT_VERSION "\n";
+    return out;
+  } catch (CLI::ExtrasError const&) {
+    auto const* const chosen = *plan_app ? plan_app : *solve_app ? solve_app : nullptr;
+    if (chosen != nullptr) { throw usage_error(unexpected(*chosen, chosen->remaining().front())); }
+    throw usage_error(std::string{argv[1]} + ": no such command; expected plan or solve");
+  } catch (CLI::RequiredError const&) {
+    throw usage_error(argc < 2
+                          ? std::string{"expected a command: plan or solve"}
+                          : std::string{argv[1]} + ": no such command; expected plan or solve");
+  } catch (CLI::ArgumentMismatch const& error) {
+    auto const name = std::string{error.what()};
+    throw usage_error(name.substr(0, name.find(':')) + ": its value is missing");
+  } catch (CLI::ParseError const& error) { throw usage_error(error.what()); }
+  if (*solve_app) {
+    out.solve_from = file;
+    return out;
+  }
+  if (plan.model.empty()) {
+    throw option_error("MODEL", "", "missing; expected a config.json or a folder that holds one");
+  }
+  if (plan_app->get_option("--free")->empty()) {
+    throw option_error("--free", "",
+                       "missing; expected the free bytes of the GPU before the model is loaded, "
+                       "such as --free 24GiB");
+  }
+  out.plan = plan;
+  return out;
+}
+
+}  // namespace allot::tools

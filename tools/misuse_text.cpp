@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "option_repairs.hpp"
+#include "plan_text.hpp"
+
+#include <fmt/format.h>
+
+namespace allot::tools {
+namespace {
+
+std::string reason(refusal const& error, request const& asked) {
+  auto const option = option_of(error.binding);
+  auto const expected =
+      std::string{error.expected.data, static_cast<std::size_t>(error.expected.size)};
+  switch (error.error) {
+    case solve_error::conflicting_pins:
+      return "--pages and --tokens: expected one of them, not both";
+    case solve_error::not_a_page_multiple:
+      return error.low == error.high
+                 ? fmt::format("{} {}: not a multiple of --page-tokens; expected {}", option,
+                               error.value, error.low)
+                 : fmt::format("{} {}: not a multiple of --page-tokens; expected {} or {}", option,
+                               error.value, error.low, error.high);
+    case solve_error::slots_out_of_range:
+      return fmt::format("{} {}: expected {} to {} expert slots", option, error.value, error.low,
+                         error.high);
+    case solve_error::slot_cap_below_minimum:
+      return fmt::format(
+          "--prefill-buffer required: needs {} slots, more than the {} experts of "
+          "this model; expected preferred or off",
+          error.low, error.high);
+    case solve_error::kv_head_split:
+      return error.binding.index >= 0
+                 ? fmt::format(
+                       "--tp {}: neither divides nor is a multiple of the {} KV heads; "
+                       "expected one that does",
+                       error.value, asked.kv[error.binding.index].gqa.kv_heads)
+                 : fmt::format(
+                       "--tp {}: splits not both the {} key heads and the {} value heads of "
+                       "the recurrent layers; expected one that does",
+                       error.value, asked.state->key_heads, asked.state->value_heads);
+    case solve_error::overflow:
+      return fmt::format("{}: the numbers exceed 2^63{}", option,
+                         expected.empty() ? "" : "; expected " + expected);
+    default:
+      return fmt::format("{} {}: expected {}", option, error.value,
+                         expected.empty() ? "another value" : expected);
+  }
+}
+
+}  // namespace
+
+std::string misuse_text(model::model_geometry const& model, plan_options const& options,
+                        solved_plan const& refused) {
+  auto out = reason(refused.answer().error, refused.request().get()) + "\n";
+  auto const repairs = option_repairs(model, options, refused);
+  if (!repairs.empty()) {
+    out += "Any one of these makes it fit:\n";
+    for (auto const& one : repairs) {
+      out += "  " + one.change + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace allot::tools
