@@ -133,7 +133,10 @@ class term_finder {
                            : d_.pinned_tokens ? text{"tokens"}
                            : by_tokens        ? text{"min_tokens"}
                                               : text{"min_usable_pages"};
-        return refuse(solve_error::overflow, {"demand", -1, field}, x_.n_first);
+        std::int64_t const asked = d_.pinned_tokens                ? d_.pinned_tokens->count
+                                   : by_tokens && !d_.pinned_pages ? d_.min_tokens.count
+                                                                   : x_.n_first;
+        return refuse(solve_error::overflow, {"demand", -1, field}, asked);
       }
       checked const kv = kv_bytes(t_, x_.n_first);
       if (kv.overflowed) { return refuse(solve_error::overflow, {"kv"}); }
