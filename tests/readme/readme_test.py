@@ -1,38 +1,62 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""readme_test.py README INCLUDE_DIR COMPILER…: the first code block of the README is true.
+"""The README is true.
 
-It compiles as it stands. Its one line commented `// CODE  // does not compile: …` does not, once the
-comment is taken off, and the compiler then names the two counts that were mixed.
+readme_test.py code README INCLUDE_DIR COMPILER…: its first code block compiles as it stands. The one
+line commented `// CODE  // does not compile: …` does not, once the comment is taken off, and the
+compiler then names the two counts that were mixed.
+
+readme_test.py console README ALLOT: what follows a `$ ./x plan …` in a console block is what the
+command prints.
 """
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 
-readme, include_dir, *compiler = sys.argv[1:]
-block = re.search(r"```cpp\n(.*?)```", pathlib.Path(readme).read_text(), re.S).group(1)
-forbidden = re.findall(r"^( *)// (.*;)  // does not compile", block, re.M)
-if len(forbidden) != 1:
-    sys.exit(f"the block must hold one line that does not compile, found {len(forbidden)}")
-indent, code = forbidden[0]
 
 
-def build(text: str) -> subprocess.CompletedProcess:
-    with tempfile.TemporaryDirectory() as scratch:
-        source = pathlib.Path(scratch) / "readme.cpp"
-        source.write_text(text)
-        return subprocess.run([*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I",
-                               include_dir, "-fsyntax-only", source],
-                              capture_output=True, text=True)
+def check_code(readme: pathlib.Path, include_dir: str, *compiler: str) -> None:
+    block = re.search(r"```cpp\n(.*?)```", readme.read_text(), re.S).group(1)
+    forbidden = re.findall(r"^( *)// (.*;)  // does not compile", block, re.M)
+    if len(forbidden) != 1:
+        sys.exit(f"the block must hold one line that does not compile, found {len(forbidden)}")
+    indent, code = forbidden[0]
+
+    def build(text: str) -> subprocess.CompletedProcess:
+        with tempfile.TemporaryDirectory() as scratch:
+            source = pathlib.Path(scratch) / "readme.cpp"
+            source.write_text(text)
+            command = [*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I", include_dir]
+            return subprocess.run([*command, "-fsyntax-only", source], capture_output=True, text=True)
+
+    if (good := build(block)).returncode != 0:
+        sys.exit(f"the block does not compile:\n{good.stderr}")
+    bad = build(block.replace(f"{indent}// {code}", f"{indent}{code}"))
+    if bad.returncode == 0:
+        sys.exit(f"this must not compile, and does: {code}")
+    if "usable_page" not in bad.stderr or "physical_page" not in bad.stderr:
+        sys.exit(f"the compiler does not name both counts:\n{bad.stderr}")
+    print(f"{len(block.splitlines())} lines compile; this does not: {code}")
 
 
-if (good := build(block)).returncode != 0:
-    sys.exit(f"the block does not compile:\n{good.stderr}")
-bad = build(block.replace(f"{indent}// {code}", f"{indent}{code}"))
-if bad.returncode == 0:
-    sys.exit(f"this must not compile, and does: {code}")
-if "usable_page" not in bad.stderr or "physical_page" not in bad.stderr:
-    sys.exit(f"the compiler does not name both counts:\n{bad.stderr}")
-print(f"{len(block.splitlines())} lines compile; this does not: {code}")
+def check_console(readme: pathlib.Path, allot: str) -> None:
+    checked = 0
+    for block in re.findall(r"```console\n(.*?)```", readme.read_text(), re.S):
+        for command, promised in re.findall(r"^\$ \./x (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
+            if not promised:
+                continue
+            ran = subprocess.run([allot, *shlex.split(command)], cwd=readme.parent,
+                                 capture_output=True, text=True)
+            if ran.stdout.strip() != promised.strip():
+                sys.exit(f"allot {command}\nprints\n{ran.stdout}{ran.stderr}\nnot\n{promised}")
+            checked += 1
+    if checked < 2:
+        sys.exit(f"only {checked} outputs found")
+    print(f"{checked} outputs are what the command prints")
+
+
+what, readme_path, *rest = sys.argv[1:]
+{"code": check_code, "console": check_console}[what](pathlib.Path(readme_path).resolve(), *rest)
