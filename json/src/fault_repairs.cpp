@@ -37,7 +37,9 @@ std::span<field_repair const> fault_repairs::of(request const& refused) {
 bool fault_repairs::is_clean_without(std::string_view line, std::string_view path) {
   if (reader_.read(line, changed_, path)) { return true; }
   read_fault const& left = reader_.fault();
-  return left.what == read_error::missing && left.path == path && left.faults == 1;
+  bool const missing = (left.what == read_error::missing && left.path == path) ||
+                       (path == "budget.bytes" && left.path == "budget");
+  return missing && left.faults == 1;
 }
 
 /// The field is a setting and was read as the nearest legal number. If that is not good enough, the

@@ -177,7 +177,9 @@ bool request_builder::close() {
   }
   ++tokens_;
   frame const f = top();
-  if (!f.list) {
+  if (f.list) {
+    end_list(f);
+  } else {
     switch (f.where) {
       case place::request: end_request(f); break;
       case place::budget: end_budget(f); break;

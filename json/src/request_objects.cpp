@@ -10,6 +10,16 @@ text request_builder::name_given(frame const& f, unsigned index, text otherwise)
   return {v.name, v.name_size};
 }
 
+/// Charges may be none; a list of pools or of banks may not be empty.
+void request_builder::end_list(frame const& f) {
+  if (f.where == place::charge || f.index >= 0) { return; }
+  if (report(read_error::wrong_value, path_to({}), tokens_)) {
+    fault_.value = "[]";
+    fault_.expected = f.where == place::pool ? "a list of at least one pool"
+                                             : "a list of at least one {\"rows_bytes\"}";
+  }
+}
+
 void request_builder::end_budget(frame const& f) {
   budget& b = into_.request_.budget;
   if (has(f, at_budget::bytes)) {
@@ -162,10 +172,6 @@ void request_builder::end_experts(frame const& f) {
   if (!stated && !banked) {
     report_missing(path_to("slot_bytes"), "an integer of at least 1, or banks", "experts");
   }
-  if (banked && banks_ == checked{0} && report(read_error::wrong_value, path_to("banks"), tokens_)) {
-    fault_.value = "[]";
-    fault_.expected = "a list of at least one {\"rows_bytes\"}";
-  }
   need(f, set_of(at_experts::per_layer, at_experts::layers));
   expert_bank e{
       .slot_bytes = {stated ? whole(f, at_experts::slot_bytes, 1) : banks_.ok() ? banks_.value : 1},
@@ -198,11 +204,6 @@ void request_builder::end_request(frame const& f) {
   need(f, set_of(at_request::budget));
   need(f, set_of(at_request::kv));
   request& r = into_.request_;
-  if (has(f, at_request::kv) && into_.kv_.empty() &&
-      report(read_error::wrong_value, "kv", value_of(f.where, at_request::kv).at)) {
-    fault_.value = "[]";
-    fault_.expected = "a list of at least one pool";
-  }
   r.charges = {into_.charges_.data(), static_cast<std::int64_t>(into_.charges_.size())};
   r.kv = {into_.kv_.data(), static_cast<std::int64_t>(into_.kv_.size())};
   r.objective = static_cast<objective>(

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request that is written reads as the same request.
+#include <doctest/doctest.h>
+
+#include <allot/json/answer_writer.hpp>
+#include <allot/json/request_reader.hpp>
+
+#include <fstream>
+#include <string>
+
+#include "rich_request.hpp"
+
+using namespace allot_test;
+
+namespace {
+
+std::string rewritten(std::string const& text) {
+  allot::json::request_reader reader;
+  allot::json::owned_request request;
+  INFO(text);
+  REQUIRE(reader.read(text, request));
+  std::string out;
+  allot::json::append_request(out, request.get(), request.families());
+  return out;
+}
+
+/// The answer without the id, which a request does not keep.
+std::string answer_of(document request) {
+  request.erase("id");
+  return answer_text(request.dump());
+}
+
+}  // namespace
+
+TEST_CASE("the rich request, and every pin") {
+  document request = rich_request();
+  std::string const once = rewritten(request.dump());
+  CHECK(rewritten(once) == once);
+  CHECK(answer_of(request) == answer_text(once));
+  document const written = document::parse(once);
+  for (auto const& [name, value] : request.items()) {
+    if (name == "id" || name == "arrangement") { continue; }  // there is one arrangement so far
+    INFO(name);
+    REQUIRE(written.contains(name));
+  }
+  for (char const* const path : {"demand.pages", "demand.tokens", "experts.slots", "state.slots"}) {
+    document pinned = request;
+    at_path(pinned, path) = 16;
+    std::string const text = rewritten(pinned.dump());
+    CHECK(rewritten(text) == text);
+    CHECK(answer_of(pinned) == answer_text(text));
+  }
+}
+
+TEST_CASE("every request of the contract") {
+  std::ifstream in{std::string{ALLOT_VECTORS} + "/solve_contract.jsonl"};
+  int compared = 0;
+  for (std::string line; std::getline(in, line);) {
+    document const request = document::parse(line).at("req");
+    std::string const text = rewritten(request.dump());
+    // A ratio is written so that it reads as the same double, a charge keeps its name.
+    CHECK(answer_of(request) == answer_text(text));
+    CHECK(rewritten(text) == text);
+    ++compared;
+  }
+  CHECK(compared == 400);
+}
