@@ -19,24 +19,70 @@ using allot_test::drawn;
 
 namespace {
 
+std::string differ(char const* what, naive::wide got, naive::wide want) {
+  if (got == want) { return {}; }
+  return std::string{what} + ": solve " + std::to_string(static_cast<std::int64_t>(got)) +
+         ", naive " + std::to_string(static_cast<std::int64_t>(want)) + "; ";
+}
+
+/// What a refusal's `binding` stands for must be the largest of what is needed.
+std::string differing_binding(allot::refusal const& got, naive::verdict const& v,
+                              allot::request const& r) {
+  bool const all = got.error != allot::solve_error::fixed_exceeds_budget;
+  naive::wide const charges = naive::charges(r);
+  naive::wide const state = naive::state_bytes(r);
+  naive::wide const kv = all ? naive::kv_bytes(r, v.n_first) : naive::wide{0};
+  naive::wide const experts = all ? v.needed - charges - state - kv : naive::wide{0};
+  naive::wide largest = charges;
+  for (naive::wide const term : {state, kv, experts}) {
+    largest = term > largest ? term : largest;
+  }
+
+  allot::request_path const& at = got.binding;
+  if (v.budget < 0) { return at == allot::request_path{"budget"} ? "" : "binding is no budget; "; }
+  naive::wide named = -1;
+  if (at == allot::request_path{"charges"}) { named = charges; }
+  if (at == allot::request_path{"state"}) { named = state; }
+  if (at.section == "kv" || at.section == "demand") { named = kv; }
+  if (at.section == "experts") { named = experts; }
+  bool const pin_named = (at.section != "demand" || v.pages_pinned) &&
+                         (at.section != "kv" || !v.pages_pinned) &&
+                         (at.section != "experts" || at.field.empty() != v.slots_pinned);
+  return pin_named ? differ("binding", named, largest) : "binding is no pin, or should be; ";
+}
+
+std::string differing_refusal(allot::refusal const& got, naive::verdict const& v,
+                              allot::request const& r) {
+  if (got.priced) {
+    return differ("needed", got.needed.count, v.needed) +
+           differ("budget", got.budget.count, v.budget) +
+           differ("shortfall", got.shortfall.count, v.needed - v.budget) +
+           differing_binding(got, v, r);
+  }
+  switch (got.error) {
+    case allot::solve_error::not_a_page_multiple: {
+      std::int64_t const asked = r.demand.pinned_tokens->count;
+      naive::wide const above = naive::up(asked, v.P) * v.P;
+      naive::wide const below = above - v.P;
+      return differ("asked", got.value, asked) + differ("above", got.high, above) +
+             differ("below", got.low, below > 0 ? below : above);
+    }
+    case allot::solve_error::slots_out_of_range:
+      return differ("asked", got.value, r.experts->pinned_slots->count) +
+             differ("lo", got.low, v.lo) + differ("hi", got.high, v.hi);
+    case allot::solve_error::slot_cap_below_minimum:
+      return differ("lo", got.low, v.lo) + differ("hi", got.high, v.hi);
+    default: return {};
+  }
+}
+
 /// The first difference between the two answers; empty when there is none.
 std::string difference(allot::outcome const& got, naive::answer const& want,
                        allot::request const& r) {
-  auto const differ = [](char const* what, naive::wide a, naive::wide b) {
-    return a == b ? std::string{}
-                  : std::string{what} + ": solve " + std::to_string(static_cast<std::int64_t>(a)) +
-                        ", naive " + std::to_string(static_cast<std::int64_t>(b)) + "; ";
-  };
   std::string out =
       differ("error", static_cast<int>(got.error.error), static_cast<int>(want.refused.error));
   if (!out.empty()) { return out; }
-  if (!got) {
-    if (!got.error.priced) { return out; }
-    naive::verdict const& v = want.refused;
-    return differ("needed", got.error.needed.count, v.needed) +
-           differ("budget", got.error.budget.count, v.budget) +
-           differ("shortfall", got.error.shortfall.count, v.needed - v.budget);
-  }
+  if (!got) { return differing_refusal(got.error, want.refused, r); }
   allot::plan const& p = *got;
   naive::wide const sentinel = r.kv[0].paging().sentinel_pages;
   out += differ("slots", p.slots.count, want.slots);
