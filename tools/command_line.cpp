@@ -2,7 +2,8 @@
 // The only file that includes CLI11: it is slow to compile.
 #include "command_line.hpp"
 #include "help_text.hpp"
-#include "spelling.hpp"
+#include "text_format.hpp"
+#include "words.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,37 +17,36 @@ namespace allot::tools {
 namespace {
 
 /// Lists an option as "--free BYTES" and nothing else: what is needed stands in its text.
-class plain_formatter : public CLI::Formatter {
+class plain_formatter : public CLI::FormatterBase {
  public:
-  plain_formatter() { column_width(26); }
-
   std::string make_help(CLI::App const* app, std::string name,
-                        CLI::AppFormatMode mode) const override {
-    auto out = "Usage: " + name + " " + usage_of(app->get_name()) + "\n\n" +
-               app->get_description() + "\n" + make_positionals(app) + make_groups(app, mode) +
-               make_subcommands(app, mode) + "\n" + app->get_footer() + "\n";
-    return CLI::detail::find_and_replace(out, "\n\n\n", "\n\n");
-  }
-  std::string make_option_opts(CLI::Option const* option) const override {
-    auto const type = option->get_type_name();
-    return option->get_type_size() != 0 && !type.empty() ? " " + type : "";
-  }
-  std::string make_positionals(CLI::App const* app) const override {
-    auto const given =
-        app->get_options([](CLI::Option const* one) { return one->get_positional(); });
-    return given.empty() ? "" : make_group("Input", true, given);
-  }
-  std::string make_subcommand(CLI::App const* sub) const override {
-    bool const plan = sub->get_name() == "plan";
-    std::stringstream out;
-    CLI::detail::format_help(out, plan ? "plan MODEL --free BYTES" : "solve [FILE]",
-                             plan ? "does a model fit one GPU, and how is it split?"
-                                  : "answer solve requests, JSON Lines in and out",
-                             column_width_ + 2);
-    return out.str();
+                        CLI::AppFormatMode /*mode*/) const override {
+    auto out =
+        "Usage: " + name + " " + usage_of(app->get_name()) + "\n\n" + app->get_description() + "\n";
+    out += group_text(
+        "Input", app->get_options([](CLI::Option const* one) { return one->get_positional(); }));
+    for (auto const& group : app->get_groups()) {
+      out += group_text(group, app->get_options([&group](CLI::Option const* one) {
+        return one->nonpositional() && one->get_group() == group;
+      }));
+    }
+    if (!app->get_subcommands({}).empty()) { out += command_list; }
+    return out + "\n" + app->get_footer() + "\n";
   }
 
  private:
+  static std::string group_text(std::string const& group,
+                                std::vector<CLI::Option const*> const& options) {
+    if (options.empty()) { return ""; }
+    auto out = "\n" + group + ":\n";
+    for (auto const* one : options) {
+      auto const type = one->get_type_size() != 0 ? one->get_type_name() : std::string{};
+      out +=
+          two_columns(one->get_name(one->get_positional(), true) + (type.empty() ? "" : " " + type),
+                      one->get_description(), 26);
+    }
+    return out;
+  }
   static std::string usage_of(std::string const& command) {
     if (command == "plan") { return "MODEL --free BYTES [OPTION]..."; }
     if (command == "solve") { return "[FILE]"; }
@@ -193,7 +193,7 @@ void add_plan(CLI::App& app, plan_options& out) {
 /// Says what is wrong with a word that nothing takes.
 std::string unexpected(CLI::App const& app, std::string const& word) {
   auto const name = word.substr(0, word.find('='));
-  if (name.rfind('-', 0) != 0) { return name + ": not expected here; one input at a time"; }
+  if (!name.starts_with('-')) { return name + ": not expected here; one input at a time"; }
   auto const out = name + ": no such option of `allot " + app.get_name() + "`";
   std::vector<std::string> known;
   for (auto const* option : app.get_options()) {
@@ -201,24 +201,6 @@ std::string unexpected(CLI::App const& app, std::string const& word) {
   }
   auto const meant = nearest_word(name, known);
   return meant.empty() ? out : out + "; did you mean " + meant + "?";
-}
-
-/// "--free -5" is a value, not an option: join the two so that the message is about the value.
-std::vector<std::string> with_negative_values(int argc, char const* const* argv) {
-  std::vector<std::string> out;
-  for (int i = 1; i < argc; ++i) {
-    std::string const word = argv[i];
-    bool const number =
-        word.size() > 1 && word[0] == '-' && ((word[1] >= '0' && word[1] <= '9') || word[1] == '.');
-    if (number && !out.empty() && out.back().rfind("--", 0) == 0 &&
-        out.back().find('=') == std::string::npos) {
-      out.back() += "=" + word;
-    } else {
-      out.push_back(word);
-    }
-  }
-  std::reverse(out.begin(), out.end());  // what the library takes
-  return out;
 }
 
 }  // namespace
@@ -246,7 +228,9 @@ command read_command_line(int argc, char const* const* argv) {
 
   command out;
   try {
-    app.parse(with_negative_values(argc, argv));
+    auto words = with_negative_values(argc, argv);
+    std::ranges::reverse(words);  // what the library takes
+    app.parse(words);
   } catch (CLI::CallForHelp const&) {
     out.print = app.help();
     return out;

@@ -35,4 +35,9 @@ inline constexpr char solve_footer[] =
     "  echo '{\"budget\":{\"bytes\":1073741824},\"kv\":[{\"family\":\"mla\",\"layers\":61,\n"
     "    \"latent_dim\":576,\"dtype\":\"bf16\"}]}' | tr -d '\\n' | allot solve";
 
+inline constexpr char command_list[] =
+    "\nCommands:\n"
+    "  plan MODEL --free BYTES   does a model fit one GPU, and how is it split?\n"
+    "  solve [FILE]              answer solve requests, JSON Lines in and out\n";
+
 }  // namespace allot::tools

@@ -14,14 +14,13 @@ constexpr std::size_t longest_name = 20;  ///< columns
 /// Sums the smallest charges into one line when there are too many.
 void fold_charges(std::vector<ledger_line>& lines) {
   auto const is_charge = [](ledger_line const& one) { return one.origin == "declared"; };
-  auto const charges =
-      static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), is_charge));
+  auto const charges = static_cast<std::size_t>(std::ranges::count_if(lines, is_charge));
   if (charges <= most_charges) { return; }
   std::vector<std::int64_t> sizes;
   for (auto const& one : lines) {
     if (is_charge(one)) { sizes.push_back(one.bytes); }
   }
-  std::sort(sizes.begin(), sizes.end());
+  std::ranges::sort(sizes);
   auto const bound = sizes[charges - most_charges];
   ledger_line rest{"", 0, "declared"};
   std::size_t folded = 0;
@@ -35,7 +34,7 @@ void fold_charges(std::vector<ledger_line>& lines) {
     }
   }
   rest.name = fmt::format("{} other charges", folded);
-  auto const at = std::find_if_not(kept.begin(), kept.end(), is_charge);
+  auto const at = std::ranges::find_if_not(kept, is_charge);
   kept.insert(at, rest);
   lines = kept;
 }

@@ -182,7 +182,7 @@ std::string dotted(request_path const& path) {
 
 std::string option_of(request_path const& path) {
   auto const field = view_text(path.field);
-  auto const name = dotted(path);
+  auto name = dotted(path);
   if (field == "tp") { return "--tp"; }
   if (field == "page_tokens") { return "--page-tokens"; }
   if (field == "max_running") { return "--max-running"; }

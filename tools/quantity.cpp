@@ -79,7 +79,7 @@ std::optional<decimal> split(std::string_view text) {
   return out;
 }
 
-enum class outcome { exact, too_large, not_whole };
+enum class outcome : std::uint8_t { exact, too_large, not_whole };
 
 struct product {
   outcome how = outcome::exact;
@@ -121,6 +121,15 @@ std::string text_of(std::int64_t value) {
   return std::to_string(value);
 }
 
+/// Reads a number that is all of the text.
+template <class Number>
+std::errc read_whole(std::string_view text, Number& value) {
+  char const* const first = text.data();
+  char const* const last = first + text.size();
+  auto const [stop, error] = std::from_chars(first, last, value);
+  return error == std::errc{} && stop != last ? std::errc::invalid_argument : error;
+}
+
 constexpr std::string_view size_form =
     "expected a size: plain bytes, or a number with MiB, GiB, TiB (powers of 1024) or MB, GB, TB "
     "(powers of 1000), such as 24GiB";
@@ -152,11 +161,12 @@ std::int64_t parse_bytes(std::string_view option, std::string_view text) {
   }
   for (std::string_view const prefix : {"k", "M", "G", "T"}) {
     if (!equal_ignoring_case(number->rest, prefix)) { continue; }
-    auto const digits = std::string{text.substr(0, text.size() - number->rest.size())};
-    auto const letter = std::string{prefix};
-    throw option_error(option, text,
-                       "ambiguous; expected " + digits + (letter == "k" ? "K" : letter) +
-                           "iB (powers of 1024) or " + digits + letter + "B (powers of 1000)");
+    std::string const binary = prefix == "k" ? "K" : std::string{prefix};
+    auto right = std::string{"ambiguous; expected "};
+    auto const digits = text.substr(0, text.size() - number->rest.size());
+    right.append(digits).append(binary).append("iB (powers of 1024) or ");
+    right.append(digits).append(prefix).append("B (powers of 1000)");
+    throw option_error(option, text, right);
   }
   throw option_error(option, text, size_form);
 }
@@ -184,12 +194,11 @@ std::int64_t parse_tokens(std::string_view option, std::string_view text) {
 
 std::int64_t parse_count(std::string_view option, std::string_view text) {
   std::int64_t value = 0;
-  auto const* const end = text.data() + text.size();
-  auto const [stop, error] = std::from_chars(text.data(), end, value);
+  auto const error = read_whole(text, value);
   if (error == std::errc::result_out_of_range) {
     throw option_error(option, text, "expected an integer from 1 to 9223372036854775807");
   }
-  if (error != std::errc{} || stop != end || value < 1) {
+  if (error != std::errc{} || value < 1) {
     throw option_error(option, text.empty() ? "\"\"" : text, "expected an integer of at least 1");
   }
   return value;
@@ -197,9 +206,7 @@ std::int64_t parse_count(std::string_view option, std::string_view text) {
 
 double parse_share(std::string_view option, std::string_view text) {
   double value = 0;
-  auto const* const end = text.data() + text.size();
-  auto const [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !(value > 0 && value <= 1)) {
+  if (read_whole(text, value) != std::errc{} || !(value > 0 && value <= 1)) {
     throw option_error(option, text.empty() ? "\"\"" : text,
                        "expected a number above 0 and at most 1, such as 0.9");
   }

@@ -2,11 +2,12 @@
 // Colour, only where a person looks.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace allot::tools {
 
-enum class colour { none, good, bad, warning, dim, strong };
+enum class colour : std::uint8_t { none, good, bad, warning, dim, strong };
 
 /// Colours words, or leaves them alone.
 class painter {

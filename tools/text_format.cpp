@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text_format.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace allot::tools {
@@ -69,6 +70,16 @@ std::string wrapped(std::string_view first, std::string_view text, std::size_t c
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
   }
   return out + "\n";
+}
+
+std::string two_columns(std::string left, std::string_view right, std::size_t width) {
+  left.insert(0, "  ");
+  left.resize(std::max(width, left.size() + 1), ' ');
+  for (char const c : right) {
+    left += c;
+    if (c == '\n') { left.append(width, ' '); }
+  }
+  return left + "\n";
 }
 
 }  // namespace allot::tools

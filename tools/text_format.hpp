@@ -26,4 +26,8 @@ namespace allot::tools {
 [[nodiscard]] std::string wrapped(std::string_view first, std::string_view text,
                                   std::size_t columns = 80);
 
+/// \returns `left` and `right` in two columns; the lines of `right` stand below each other
+/// \param width  columns of the left one, its indent of 2 included
+[[nodiscard]] std::string two_columns(std::string left, std::string_view right, std::size_t width);
+
 }  // namespace allot::tools

@@ -44,7 +44,7 @@ std::string read_file(std::string const& path) {
 /// "models--Qwen--Qwen3-8B" and "Qwen--Qwen3-8B" to "Qwen/Qwen3-8B".
 std::string with_owner(std::string name) {
   constexpr std::string_view cache = "models--";
-  if (name.rfind(cache, 0) == 0) { name.erase(0, cache.size()); }
+  if (name.starts_with(cache)) { name.erase(0, cache.size()); }
   auto const at = name.find("--");
   if (at != std::string::npos && at > 0 && at + 2 < name.size()) { name.replace(at, 2, "/"); }
   return name;

@@ -10,7 +10,7 @@
 namespace allot::model {
 
 /// How the layers that keep something per token or per request attend.
-enum class attention_kind {
+enum class attention_kind : std::uint8_t {
   gqa,          ///< every layer keeps K and V heads for every token
   mla,          ///< every layer keeps one latent row for every token
   gated_delta,  ///< some layers keep K and V heads, the others a fixed state for each request

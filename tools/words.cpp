@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spelling.hpp"
+#include "words.hpp"
 
 #include <algorithm>
 
@@ -38,6 +38,22 @@ std::string nearest_word(std::string const& word, std::vector<std::string> const
     }
   }
   return nearest;
+}
+
+std::vector<std::string> with_negative_values(int argc, char const* const* argv) {
+  std::vector<std::string> out;
+  for (int i = 1; i < argc; ++i) {
+    std::string const word = argv[i];
+    bool const number =
+        word.size() > 1 && word[0] == '-' && ((word[1] >= '0' && word[1] <= '9') || word[1] == '.');
+    if (number && !out.empty() && out.back().starts_with("--") &&
+        out.back().find('=') == std::string::npos) {
+      out.back() += "=" + word;
+    } else {
+      out.push_back(word);
+    }
+  }
+  return out;
 }
 
 }  // namespace allot::tools
