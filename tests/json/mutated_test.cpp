@@ -37,7 +37,8 @@ void change_number(std::string& text, std::size_t at, bool wildly, dice& roll) {
   auto const digit = text.find_first_of("0123456789", at);
   if (digit == std::string::npos) { return; }
   auto const end = std::min(text.find_first_not_of("0123456789", digit), text.size());
-  std::int64_t const number = std::strtoll(text.substr(digit, end - digit).c_str(), nullptr, 10);
+  std::int64_t const number =
+      std::strtoll(text.substr(digit, end - digit).c_str(), nullptr, 10) % (std::int64_t{1} << 60);
   std::int64_t const other =
       wildly ? roll.extreme() : number / roll.in(1, 4) * roll.in(0, 3) + roll.in(-1, 2);
   text.replace(digit, end - digit, std::to_string(other));
