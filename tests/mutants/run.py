@@ -66,7 +66,7 @@ class Scratch:
                 target = self.source / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, target)
-        options = ["-Dtests=enabled", "-Dbench=disabled", "-Dcuda=disabled", "-Ddebug=false"]
+        options = ["-Dtests=enabled", "-Dbench=disabled", "-Dcuda=disabled", "-Ddebug=false", "-Doptimization=1"]
         or_stop(run(MESON, "setup", self.build, self.source, *options))
         self.tests = json.loads(or_stop(run(MESON, "introspect", "--tests", self.build)))
         targets = json.loads(or_stop(run(MESON, "introspect", "--targets", self.build)))
@@ -114,12 +114,28 @@ class Scratch:
                 path.write_bytes(text)
 
 
+def check(mutants: list, build: str) -> int:
+    """Whether every patch still fits the code and the names of the tests: cheap enough for each run."""
+    if shutil.which("git") is None:
+        print("git is not installed")
+        return 77
+    names = [test["name"] for test in json.loads(or_stop(run(MESON, "introspect", "--tests", build)))]
+    faults = [f"{m.name}: no test is called {m.test}" for m in mutants if not fnmatch.filter(names, m.test)]
+    for mutant in mutants:
+        applied = run("git", "apply", "--check", mutant.path, cwd=ROOT)
+        if applied.returncode != 0:
+            faults.append(f"{mutant.name}: {applied.stdout.strip()}")
+    print("\n".join(faults) or f"{len(mutants)} mutants apply")
+    return 1 if faults else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="./x mutants", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these mutants (globs)")
     parser.add_argument("--quick", action="store_true", help="only the first mutant of each test")
+    parser.add_argument("--check", metavar="BUILD", help="only see that each patch applies, and names a test")
     args = parser.parse_args()
 
     every = [Mutant(path) for path in sorted((ROOT / "tests/mutants").glob("*.patch"))]
@@ -130,6 +146,8 @@ def main() -> int:
         chosen = list({m.test: m for m in reversed(chosen)}.values())[::-1]
     if not chosen:
         sys.exit("no mutant of that name" if args.names else "there is no mutant")
+    if args.check:
+        return check(chosen, args.check)
 
     with tempfile.TemporaryDirectory() as place:
         scratch = Scratch(pathlib.Path(place))
