@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every request of solve_contract.jsonl has exactly the answer that is stated for it.
+#include "vectors.hpp"
+
 #include <doctest/doctest.h>
 
 #include <map>
 #include <set>
 #include <string>
-
-#include "vectors.hpp"
 
 using namespace allot_test;
 
@@ -27,10 +27,14 @@ TEST_CASE("the 400 requests of the contract") {
     exact += as_wanted(answer, want) == want ? 1 : 0;
   }
   CHECK(exact == 400);
-  std::map<std::string, int> const all = {
-      {"ok", 188},          {"floors_exceed_budget", 55}, {"pins_exceed_budget", 55},
-      {"kv_head_split", 9}, {"fixed_exceeds_budget", 54}, {"slot_cap_below_minimum", 20},
-      {"conflicting_pins", 16}, {"not_a_page_multiple", 3}};
+  std::map<std::string, int> const all = {{"ok", 188},
+                                          {"floors_exceed_budget", 55},
+                                          {"pins_exceed_budget", 55},
+                                          {"kv_head_split", 9},
+                                          {"fixed_exceeds_budget", 54},
+                                          {"slot_cap_below_minimum", 20},
+                                          {"conflicting_pins", 16},
+                                          {"not_a_page_multiple", 3}};
   CHECK(seen == all);
 }
 
@@ -60,8 +64,8 @@ TEST_CASE("what an answer adds up to") {
 
 TEST_CASE("a null is as good as an absent field") {
   int compared = 0;
-  char const* const optional[] = {"target_tokens", "max_tokens", "pages", "tokens", "min_tokens",
-                                  "min_usable_pages"};
+  char const* const optional[] = {"target_tokens", "max_tokens", "pages",
+                                  "tokens",        "min_tokens", "min_usable_pages"};
   for (document const& row : load_lines("solve_contract.jsonl")) {
     document request = row.at("req");
     std::string const before = answer_text(request.dump());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference engine's byte formulas of the families: pages and slots of published geometries.
+#include "vectors.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <string>
-
-#include "vectors.hpp"
 
 using namespace allot_test;
 
@@ -74,7 +74,8 @@ TEST_CASE("mha, mla, dsa and bsa: bytes of a page") {
                 row[1]);
     ++compared;
   }
-  for (document const& row : families.at("mla")) {  // its tp changes nothing: a latent is replicated
+  for (document const& row :
+       families.at("mla")) {  // its tp changes nothing: a latent is replicated
     document const& in = row[0];
     check_pages({{"family", "mla"},
                  {"layers", in.at("layers")},

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every repair of every refusal, made on the JSON and asked again.
+#include "vectors.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <map>
 #include <string>
-
-#include "vectors.hpp"
 
 using namespace allot_test;
 
@@ -40,12 +40,11 @@ document with_number(document const& request, std::string const& path, std::int6
 void check_tight(document const& request, document const& repair, document const& answer) {
   std::string const path = repair.at("set");
   document const& value = repair.at("to");
-  std::int64_t const to = value.is_object() ? value.at("bytes").get<std::int64_t>()
-                                            : value.get<std::int64_t>();
+  std::int64_t const to =
+      value.is_object() ? value.at("bytes").get<std::int64_t>() : value.get<std::int64_t>();
   std::int64_t const asked = asked_number(request, path, answer);
-  std::int64_t const step = path == "demand.tokens"
-                                ? request.at("kv")[0].value("page_tokens", std::int64_t{1})
-                                : 1;
+  std::int64_t const step =
+      path == "demand.tokens" ? request.at("kv")[0].value("page_tokens", std::int64_t{1}) : 1;
   std::int64_t const towards = to < asked ? step : -step;
   bool const passes = to < asked ? to + towards >= asked : to + towards <= asked;
   if (!passes) { CHECK_FALSE(solves(with_number(request, path, to + towards))); }
@@ -120,8 +119,12 @@ TEST_CASE("no single change repairs a refusal that lists none") {
     }
     if (request.contains("charges")) { fails("charges", nullptr); }
     if (request.contains("experts")) {
-      for (char const* const mode : {"off", "preferred"}) { fails("experts.prefill_buffer", mode); }
-      for (char const* const path : {"experts.slots", "experts.max_slots"}) { fails(path, nullptr); }
+      for (char const* const mode : {"off", "preferred"}) {
+        fails("experts.prefill_buffer", mode);
+      }
+      for (char const* const path : {"experts.slots", "experts.max_slots"}) {
+        fails(path, nullptr);
+      }
       std::int64_t const layer = request.at("experts").at("per_layer");
       for (std::int64_t const slots : {layer, 2 * layer}) {
         fails("experts.slots", slots);
@@ -129,7 +132,9 @@ TEST_CASE("no single change repairs a refusal that lists none") {
       }
     }
     if (request.at("kv")[0].contains("tp")) {
-      for (std::int64_t tp = 1; tp <= 64; ++tp) { fails("kv[0].tp", tp); }
+      for (std::int64_t tp = 1; tp <= 64; ++tp) {
+        fails("kv[0].tp", tp);
+      }
     }
   }
   CHECK(tried > 1000);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference engine's splits: with its rules spelled as a request (pages without sentinel, the
 // buffer required exactly when it honours it), allot gives every accepted split.
+#include "vectors.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
 
-#include "vectors.hpp"
-
 using namespace allot_test;
 
 namespace {
 
-/// The reference honours the buffer only when the slots could hold two layers, and then requires it.
+/// The reference honours the buffer only when the slots could hold two layers, and then requires
+/// it.
 char const* buffer(bool wanted, std::int64_t total, std::int64_t max_slots, std::int64_t layer) {
   return wanted && std::min(total, max_slots) >= 2 * layer ? "required" : "off";
 }
@@ -85,14 +86,12 @@ TEST_CASE("resolve rows: a share of a baseline, charges, reserve in tokens") {
     std::int64_t const total = in[7];
     // One kernel family pads its slots to 32 and addresses fewer than 1024.
     std::int64_t const cap = in[11] == "nvfp4_marlin" ? std::int64_t{992} : total;
-    compare({{"budget",
-              {{"baseline_bytes", in[0]}, {"ratio", in[2]}, {"resident_bytes", in[1]}}},
+    compare({{"budget", {{"baseline_bytes", in[0]}, {"ratio", in[2]}, {"resident_bytes", in[1]}}},
              {"charges", only({{"name", "fixed cache"}, {"bytes", in[4]}})},
-             {"kv",
-              only({{"family", "raw"},
-                    {"page_bytes", in[3]},
-                    {"page_tokens", in[10]},
-                    {"sentinel_pages", 0}})},
+             {"kv", only({{"family", "raw"},
+                          {"page_bytes", in[3]},
+                          {"page_tokens", in[10]},
+                          {"sentinel_pages", 0}})},
              {"experts",
               {{"slot_bytes", in[5]},
                {"per_layer", layer},

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../json/solving.hpp"
+
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
-
-#include "../json/solving.hpp"
 
 namespace allot_test {
 
@@ -28,7 +27,9 @@ inline std::vector<document> load_lines(char const* name) {
   std::ifstream in{vector_path(name)};
   if (!in) { throw std::runtime_error{vector_path(name) + " is not there"}; }
   std::vector<document> rows;
-  for (std::string line; std::getline(in, line);) { rows.push_back(document::parse(line)); }
+  for (std::string line; std::getline(in, line);) {
+    rows.push_back(document::parse(line));
+  }
   return rows;
 }
 
@@ -45,7 +46,9 @@ inline document as_wanted(document const& answer, document const& want) {
       }
     } else if (name == "pools") {
       out[name] = answer.value("pools", document::array());
-      for (document& pool : out[name]) { pool.erase("name"); }
+      for (document& pool : out[name]) {
+        pool.erase("name");
+      }
     } else if (answer.contains(name)) {
       out[name] = answer[name];
     } else if (answer.contains("bytes") && answer["bytes"].contains(name)) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every request of solve_wide.jsonl whose families can be read has exactly the stated answer, pool
 // for pool; the others are refused by name.
+#include "vectors.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
-
-#include "vectors.hpp"
 
 using namespace allot_test;
 
