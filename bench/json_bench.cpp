@@ -24,8 +24,9 @@ std::vector<std::string> requests(std::string_view only) {
     // {"req":{…},"want":{…}}
     auto const want = row.rfind(",\"want\":");
     auto const error = row.find("\"error\":\"", want);
-    std::string const outcome =
-        error == std::string::npos ? "ok" : row.substr(error + 9, row.find('"', error + 9) - error - 9);
+    std::string const outcome = error == std::string::npos
+                                    ? "ok"
+                                    : row.substr(error + 9, row.find('"', error + 9) - error - 9);
     if (only.empty() || outcome == only) { lines.push_back(row.substr(7, want - 7)); }
   }
   if (lines.empty()) { throw std::runtime_error{"no such requests"}; }
@@ -34,7 +35,9 @@ std::vector<std::string> requests(std::string_view only) {
 
 void count(benchmark::State& state, std::vector<std::string> const& lines) {
   std::size_t bytes = 0;
-  for (std::string const& line : lines) { bytes += line.size(); }
+  for (std::string const& line : lines) {
+    bytes += line.size();
+  }
   auto const rounds = static_cast<double>(state.iterations());
   state.counters["requests/s"] =
       benchmark::Counter{rounds * static_cast<double>(lines.size()), benchmark::Counter::kIsRate};
@@ -47,7 +50,9 @@ void read(benchmark::State& state) {
   allot::json::request_reader reader;
   allot::json::owned_request request;
   for (auto _ : state) {
-    for (std::string const& line : lines) { benchmark::DoNotOptimize(reader.read(line, request)); }
+    for (std::string const& line : lines) {
+      benchmark::DoNotOptimize(reader.read(line, request));
+    }
   }
   count(state, lines);
 }
@@ -60,7 +65,9 @@ void answer(benchmark::State& state, std::string_view only) {
   std::string out;
   for (auto _ : state) {
     out.clear();
-    for (std::string const& line : lines) { solver.answer(line, out); }
+    for (std::string const& line : lines) {
+      solver.answer(line, out);
+    }
     benchmark::DoNotOptimize(out.data());
   }
   count(state, lines);
@@ -75,12 +82,16 @@ BENCHMARK_CAPTURE(answer, kv_head_split, "kv_head_split")->Unit(benchmark::kMicr
 /// Lines that are no request, the repairs of which are looked for on the line itself.
 void answer_faults(benchmark::State& state) {
   std::vector<std::string> lines = requests("ok");
-  for (std::string& line : lines) { line.insert(1, R"("objective_":"fast",)"); }
+  for (std::string& line : lines) {
+    line.insert(1, R"("objective_":"fast",)");
+  }
   allot::json::line_solver solver;
   std::string out;
   for (auto _ : state) {
     out.clear();
-    for (std::string const& line : lines) { solver.answer(line, out); }
+    for (std::string const& line : lines) {
+      solver.answer(line, out);
+    }
     benchmark::DoNotOptimize(out.data());
   }
   count(state, lines);
@@ -91,7 +102,9 @@ BENCHMARK(answer_faults)->Unit(benchmark::kMicrosecond);
 void stream(benchmark::State& state) {
   auto const lines = requests("");
   std::string all;
-  for (std::string const& line : lines) { all += line + '\n'; }
+  for (std::string const& line : lines) {
+    all += line + '\n';
+  }
   for (auto _ : state) {
     std::string_view rest = all;
     std::size_t written = 0;

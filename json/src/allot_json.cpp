@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,9 @@ std::string answers_to(std::string_view lines) {
   allot::json::line_solver solver;
   while (!lines.empty()) {
     std::size_t const end = lines.find('\n');
-    solver.answer(lines.substr(0, end), out);
+    std::size_t const before = out.size();
+    bool const request = solver.answer(lines.substr(0, end), out);
+    if (!request && out.size() == before) { throw std::bad_alloc{}; }
     if (end == std::string_view::npos) { break; }
     lines.remove_prefix(end + 1);
   }
@@ -38,7 +41,5 @@ extern "C" ptrdiff_t allot_solve_json(char const* in, size_t in_len, char* out, 
       out[0] = '\0';
     }
     return static_cast<ptrdiff_t>(size);
-  } catch (std::exception const&) {
-    return ALLOT_JSON_NO_MEMORY;
-  }
+  } catch (std::exception const&) { return ALLOT_JSON_NO_MEMORY; }
 }

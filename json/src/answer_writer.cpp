@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "text_output.hpp"
+
 #include <allot/json/answer_writer.hpp>
 #include <allot/json/describe.hpp>
-
-#include "text_output.hpp"
 
 namespace allot::json {
 
@@ -44,7 +44,9 @@ std::string_view family_of(answered const& a, std::int64_t index) {
 void append_pools(std::string& out, answered const& a) {
   table_view const& t = a.table;
   family_counts counts;
-  for (std::int64_t i = 0; i < t.kv_pools; ++i) { counts.add(family_of(a, i)); }
+  for (std::int64_t i = 0; i < t.kv_pools; ++i) {
+    counts.add(family_of(a, i));
+  }
   append_name(out, "pools");
   out += '[';
   std::int64_t const pools = t.kv_pools + (t.state ? 1 : 0);

@@ -53,7 +53,9 @@ void append_string(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
     std::size_t plain = 0;
-    while (plain < text.size() && is_plain(static_cast<unsigned char>(text[plain]))) { ++plain; }
+    while (plain < text.size() && is_plain(static_cast<unsigned char>(text[plain]))) {
+      ++plain;
+    }
     out += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) { break; }

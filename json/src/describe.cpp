@@ -50,7 +50,7 @@ priced_terms terms_of_needed(refusal const& r, table_view const& t) {
   x.fixed = {fixed_bytes(t).value};
   if (t.experts) {
     expert_terms const& e = *t.experts;
-    x.slots = e.pinned_slots ? e.pinned_slots->count
+    x.slots = e.pinned_slots                         ? e.pinned_slots->count
               : e.buffer == prefill_buffer::required ? 2 * e.per_layer
                                                      : e.per_layer;
     x.experts = {expert_bytes(t, x.slots).value};
@@ -64,9 +64,7 @@ void describe_priced(std::string& out, refusal const& r, table_view const& t,
   priced_terms const x = terms_of_needed(r, t);
   say(out, subject, " ", r.needed, ": ");
   if (x.fixed.count > 0) { say(out, x.fixed, " of charges and state, "); }
-  if (t.experts) {
-    say(out, x.experts, " for ", x.slots, " expert slot", plural(x.slots), ", ");
-  }
+  if (t.experts) { say(out, x.experts, " for ", x.slots, " expert slot", plural(x.slots), ", "); }
   say(out, x.kv, " for the KV cache; the budget is ", r.budget, ", ", r.shortfall, " short");
 }
 
@@ -127,11 +125,13 @@ void append_bytes(std::string& out, std::int64_t bytes) {
   say(out, bytes, " byte", plural(bytes));
   constexpr std::string_view units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   bool const negative = bytes < 0;
-  std::uint64_t const size = negative ? -static_cast<std::uint64_t>(bytes)
-                                      : static_cast<std::uint64_t>(bytes);
+  std::uint64_t const size =
+      negative ? -static_cast<std::uint64_t>(bytes) : static_cast<std::uint64_t>(bytes);
   if (size < 1024) { return; }
   int unit = 0;
-  while (unit < 5 && size >> (10 * (unit + 2)) != 0) { ++unit; }
+  while (unit < 5 && size >> (10 * (unit + 2)) != 0) {
+    ++unit;
+  }
   std::uint64_t const whole = size >> (10 * (unit + 1));
   std::uint64_t const rest = size >> (10 * unit) & 1023U;  // 1024ths of the unit
   auto const hundredths = static_cast<std::int64_t>(rest * 100 / 1024);

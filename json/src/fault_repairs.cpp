@@ -10,8 +10,7 @@ namespace allot::json {
 std::span<field_repair const> fault_repairs::of(std::string_view line, request const& as_read,
                                                 read_fault const& fault) {
   found_.clear();
-  bool const numeric =
-      fault.what == read_error::out_of_range || fault.what == read_error::too_big;
+  bool const numeric = fault.what == read_error::out_of_range || fault.what == read_error::too_big;
   if (numeric) { add_number(line, as_read, fault); }
   if (fault.removable) { add_removal(line, fault.path); }
   if (!fault.other.empty()) { add_removal(line, fault.other); }

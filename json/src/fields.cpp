@@ -170,8 +170,13 @@ static_assert(state_fields[at_state::max_running].name == "max_running");
 static_assert(state_fields[at_state::slots].name == "slots");
 
 constexpr field experts_fields[] = {
-    whole("slot_bytes", 1), list("banks", place::bank), whole("per_layer", 1), whole("layers", 1),
-    setting("max_slots", 1), setting("slots", 1), one_of("prefill_buffer", buffers),
+    whole("slot_bytes", 1),
+    list("banks", place::bank),
+    whole("per_layer", 1),
+    whole("layers", 1),
+    setting("max_slots", 1),
+    setting("slots", 1),
+    one_of("prefill_buffer", buffers),
 };
 static_assert(std::size(experts_fields) == at_experts::count);
 static_assert(experts_fields[at_experts::slots].name == "slots");
@@ -180,15 +185,16 @@ constexpr field bank_fields[] = {whole("rows_bytes", 1)};
 static_assert(std::size(bank_fields) == at_bank::count);
 
 constexpr field demand_fields[] = {
-    setting("min_tokens", 0), setting("min_usable_pages", 0), setting("target_tokens", 0),
-    setting("max_tokens", 0), setting("pages", 1),            setting("tokens", 1),
+    setting("min_tokens", 0),    setting("min_usable_pages", 0),
+    setting("target_tokens", 0), setting("max_tokens", 0),
+    setting("pages", 1),         setting("tokens", 1),
 };
 static_assert(std::size(demand_fields) == at_demand::count);
 static_assert(demand_fields[at_demand::pages].name == "pages");
 
 constexpr std::span<field const> objects[places] = {
-    request_fields, budget_fields, charge_fields, pool_fields,   index_fields,
-    state_fields,   experts_fields, bank_fields,  demand_fields,
+    request_fields, budget_fields,  charge_fields, pool_fields,   index_fields,
+    state_fields,   experts_fields, bank_fields,   demand_fields,
 };
 static_assert(objects[static_cast<int>(place::demand)].data() == demand_fields);
 
@@ -196,9 +202,9 @@ constexpr field_set paged =
     set_of(at_pool::family, at_pool::name, at_pool::page_tokens, at_pool::sentinel_pages);
 constexpr field_set gqa_needed =
     set_of(at_pool::layers, at_pool::kv_heads, at_pool::head_dim, at_pool::dtype);
-constexpr field_set gqa_allowed = paged | gqa_needed |
-                                  set_of(at_pool::v_head_dim, at_pool::tp, at_pool::scale_bytes,
-                                         at_pool::index);
+constexpr field_set gqa_allowed =
+    paged | gqa_needed |
+    set_of(at_pool::v_head_dim, at_pool::tp, at_pool::scale_bytes, at_pool::index);
 constexpr field_set mla_needed = set_of(at_pool::layers, at_pool::latent_dim, at_pool::dtype);
 constexpr family_fields family_table[] = {
     {"raw", set_of(at_pool::page_bytes), paged | set_of(at_pool::page_bytes)},

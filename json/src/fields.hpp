@@ -9,7 +9,17 @@
 namespace allot::json {
 
 /// The objects of a request.
-enum class place : std::uint8_t { request, budget, charge, pool, index, state, experts, bank, demand };
+enum class place : std::uint8_t {
+  request,
+  budget,
+  charge,
+  pool,
+  index,
+  state,
+  experts,
+  bank,
+  demand
+};
 inline constexpr int places = 9;
 
 /// What a field takes.
@@ -33,45 +43,104 @@ struct word {
 struct field {
   std::string_view name;
   takes kind = takes::anything;
-  std::int64_t lowest = 0;          ///< of a whole number
-  place inside = place::request;    ///< of an object or a list
-  std::span<word const> words{};    ///< of a word
-  std::string_view right{};         ///< what would be right, where the kind does not say it
-  bool share = false;               ///< a ratio above 0 and at most 1; else one of at least 0
-  bool setting = false;             ///< a setting: a repair may change it to the nearest legal value
+  std::int64_t lowest = 0;        ///< of a whole number
+  place inside = place::request;  ///< of an object or a list
+  std::span<word const> words{};  ///< of a word
+  std::string_view right{};       ///< what would be right, where the kind does not say it
+  bool share = false;             ///< a ratio above 0 and at most 1; else one of at least 0
+  bool setting = false;           ///< a setting: a repair may change it to the nearest legal value
 };
 
 // The fields of each object, by their index in `fields_of(place)`.
 namespace at_request {
-enum : unsigned { id, budget, charges, kv, state, experts, demand, objective, granularity,
-                  arrangement, count };
+enum : std::uint8_t {
+  id,
+  budget,
+  charges,
+  kv,
+  state,
+  experts,
+  demand,
+  objective,
+  granularity,
+  arrangement,
+  count
+};
 }
 namespace at_budget {
-enum : unsigned { bytes, baseline_bytes, ratio, resident_bytes, count };
+enum : std::uint8_t { bytes, baseline_bytes, ratio, resident_bytes, count };
 }
 namespace at_charge {
-enum : unsigned { name, bytes, count };
+enum : std::uint8_t { name, bytes, count };
 }
 namespace at_pool {
-enum : unsigned { family, name, page_tokens, sentinel_pages, page_bytes, layers, kv_heads, head_dim,
-                  v_head_dim, dtype, tp, scale_bytes, index, latent_dim, count };
+enum : std::uint8_t {
+  family,
+  name,
+  page_tokens,
+  sentinel_pages,
+  page_bytes,
+  layers,
+  kv_heads,
+  head_dim,
+  v_head_dim,
+  dtype,
+  tp,
+  scale_bytes,
+  index,
+  latent_dim,
+  count
+};
 }
 namespace at_index {
-enum : unsigned { head_dim, layers, dtype, count };
+enum : std::uint8_t { head_dim, layers, dtype, count };
 }
 namespace at_state {
-enum : unsigned { kind, name, layers, key_heads, value_heads, key_head_dim, value_head_dim,
-                  conv_kernel, dtype, state_dtype, tp, max_running, snapshot_ratio, prefix_cached,
-                  sentinel_slots, slots, count };
+enum : std::uint8_t {
+  kind,
+  name,
+  layers,
+  key_heads,
+  value_heads,
+  key_head_dim,
+  value_head_dim,
+  conv_kernel,
+  dtype,
+  state_dtype,
+  tp,
+  max_running,
+  snapshot_ratio,
+  prefix_cached,
+  sentinel_slots,
+  slots,
+  count
+};
 }
 namespace at_experts {
-enum : unsigned { slot_bytes, banks, per_layer, layers, max_slots, slots, prefill_buffer, count };
+enum : std::uint8_t {
+  slot_bytes,
+  banks,
+  per_layer,
+  layers,
+  max_slots,
+  slots,
+  prefill_buffer,
+  count
+};
 }
 namespace at_bank {
-enum : unsigned { rows_bytes, count };
+enum : std::uint8_t { rows_bytes, count };
 }
 namespace at_demand {
-enum : unsigned { min_tokens, min_usable_pages, target_tokens, max_tokens, pages, tokens, count };
+enum : std::uint8_t {
+  min_tokens,
+  min_usable_pages,
+  target_tokens,
+  max_tokens,
+  pages,
+  tokens,
+  count
+};
 }
 
 /// More fields than any object has.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tokens: which value belongs to which field. What the objects mean is in request_objects.cpp.
 #include "request_builder.hpp"
+#include "shorten.hpp"
 
 #include <allot/json/answer_writer.hpp>
 
 #include <algorithm>
 #include <limits>
-
-#include "shorten.hpp"
 
 namespace allot::json {
 
@@ -37,8 +36,7 @@ bool request_builder::key(std::string& name) {
   ++tokens_;
   frame& f = top();
   auto const fields = fields_of(f.where);
-  auto const found = std::find_if(fields.begin(), fields.end(),
-                                  [&](field const& candidate) { return candidate.name == name; });
+  auto const found = std::ranges::find(fields, name, &field::name);
   current_ = &passed_over;
   if (!ignoring_.empty() && path_to(name) == ignoring_) { return true; }
   if (found == fields.end()) {
@@ -81,13 +79,16 @@ bool request_builder::number_unsigned(std::uint64_t value) {
     // Huge numbers have been patched to 0; what they were is found by their position.
     if (value == 0 && !huge_.empty()) {
       for (auto const& [at, written] : huge_) {
-        if (at == tokens_ + 1) { return number_float(std::numeric_limits<double>::infinity(), written); }
+        if (at == tokens_ + 1) {
+          return number_float(std::numeric_limits<double>::infinity(), written);
+        }
       }
     }
     return number_integer(static_cast<std::int64_t>(value));
   }
   auto const written = std::to_string(value);
-  return take({.fits = false, .whole = most, .number = static_cast<double>(value), .written = written});
+  return take(
+      {.fits = false, .whole = most, .number = static_cast<double>(value), .written = written});
 }
 
 bool request_builder::number_float(double value, std::string const& written) {

@@ -2,20 +2,19 @@
 // The handler of the JSON tokens of one request.
 #pragma once
 
+#include "fields.hpp"
+
 #include <allot/json/owned_request.hpp>
 #include <allot/json/read_fault.hpp>
 
 #include <array>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
-
-#include "fields.hpp"
 
 namespace allot::json {
 
@@ -80,11 +79,11 @@ class request_builder {
   /// One object that has been opened.
   struct frame {
     place where = place::request;
-    bool list = false;         ///< the list of such objects, not one of them
-    std::int32_t index = -1;   ///< of a list: the item last begun
-    field_set seen = 0;        ///< keys met
-    field_set absent = 0;      ///< of them, null
-    field_set given = 0;       ///< with a usable value
+    bool list = false;        ///< the list of such objects, not one of them
+    std::int32_t index = -1;  ///< of a list: the item last begun
+    field_set seen = 0;       ///< keys met
+    field_set absent = 0;     ///< of them, null
+    field_set given = 0;      ///< with a usable value
   };
   static constexpr int deepest = 6;  // request, experts, banks list, bank
 

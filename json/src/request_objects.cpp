@@ -55,9 +55,9 @@ void request_builder::end_charge(frame const& f) {
 
 void request_builder::end_index(frame const& f) {
   need(f, set_of(at_index::head_dim, at_index::layers));
-  index_ = index_slab{whole(f, at_index::head_dim, 1), whole(f, at_index::layers, 1),
-                      static_cast<element>(
-                          whole(f, at_index::dtype, static_cast<std::int64_t>(element::bf16)))};
+  index_ = index_slab{
+      whole(f, at_index::head_dim, 1), whole(f, at_index::layers, 1),
+      static_cast<element>(whole(f, at_index::dtype, static_cast<std::int64_t>(element::bf16)))};
 }
 
 void request_builder::end_pool(frame const& f) {
@@ -126,25 +126,24 @@ void request_builder::end_pool(frame const& f) {
 }
 
 void request_builder::end_state(frame const& f) {
-  field_set needed = set_of(at_state::layers, at_state::key_heads, at_state::value_heads,
-                            at_state::key_head_dim, at_state::value_head_dim,
-                            at_state::conv_kernel, at_state::dtype);
+  field_set needed =
+      set_of(at_state::layers, at_state::key_heads, at_state::value_heads, at_state::key_head_dim,
+             at_state::value_head_dim, at_state::conv_kernel, at_state::dtype);
   if (!has(f, at_state::slots)) { needed |= set_of(at_state::max_running); }
   need(f, needed);
-  recurrent_state s{
-      .layers = whole(f, at_state::layers, 1),
-      .key_heads = whole(f, at_state::key_heads, 1),
-      .value_heads = whole(f, at_state::value_heads, 1),
-      .key_head_dim = whole(f, at_state::key_head_dim, 1),
-      .value_head_dim = whole(f, at_state::value_head_dim, 1),
-      .conv_kernel = whole(f, at_state::conv_kernel, 1),
-      .dtype = static_cast<element>(whole(f, at_state::dtype, 0)),
-      .state_dtype = static_cast<element>(
-          whole(f, at_state::state_dtype, static_cast<std::int64_t>(element::fp32))),
-      .tp = whole(f, at_state::tp, 1),
-      .max_running = whole(f, at_state::max_running, 1),
-      .prefix_cached = whole(f, at_state::prefix_cached, 0) != 0,
-      .sentinel_slots = whole(f, at_state::sentinel_slots, 1)};
+  recurrent_state s{.layers = whole(f, at_state::layers, 1),
+                    .key_heads = whole(f, at_state::key_heads, 1),
+                    .value_heads = whole(f, at_state::value_heads, 1),
+                    .key_head_dim = whole(f, at_state::key_head_dim, 1),
+                    .value_head_dim = whole(f, at_state::value_head_dim, 1),
+                    .conv_kernel = whole(f, at_state::conv_kernel, 1),
+                    .dtype = static_cast<element>(whole(f, at_state::dtype, 0)),
+                    .state_dtype = static_cast<element>(
+                        whole(f, at_state::state_dtype, static_cast<std::int64_t>(element::fp32))),
+                    .tp = whole(f, at_state::tp, 1),
+                    .max_running = whole(f, at_state::max_running, 1),
+                    .prefix_cached = whole(f, at_state::prefix_cached, 0) != 0,
+                    .sentinel_slots = whole(f, at_state::sentinel_slots, 1)};
   if (has(f, at_state::snapshot_ratio)) {
     s.snapshot_ratio = value_of(f.where, at_state::snapshot_ratio).number;
   }
@@ -174,7 +173,9 @@ void request_builder::end_experts(frame const& f) {
   }
   need(f, set_of(at_experts::per_layer, at_experts::layers));
   expert_bank e{
-      .slot_bytes = {stated ? whole(f, at_experts::slot_bytes, 1) : banks_.ok() ? banks_.value : 1},
+      .slot_bytes = {stated        ? whole(f, at_experts::slot_bytes, 1)
+                     : banks_.ok() ? banks_.value
+                                   : 1},
       .per_layer = whole(f, at_experts::per_layer, 1),
       .layers = whole(f, at_experts::layers, 1),
       .buffer = static_cast<prefill_buffer>(whole(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "request_builder.hpp"
+
 #include <allot/json/request_reader.hpp>
 
 #include <nlohmann/json.hpp>
-
-#include "request_builder.hpp"
 
 namespace allot::json {
 
@@ -18,7 +18,7 @@ bool request_reader::read(std::string_view text, owned_request& into, std::strin
   huge_.clear();
   if (auto const zero = text.find('\0'); zero != std::string_view::npos) {
     // The parser would take it for the end of the text.
-    request_builder{into, fault_, 0, huge_, {}};
+    request_builder const cleared{into, fault_, 0, huge_, {}};
     fault_ = {.what = read_error::not_json, .error = solve_error::bad_input};
     fault_.value = "a zero byte";
     fault_.at = static_cast<std::int64_t>(zero);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One value of one field, and the faults it may have.
+#include "request_builder.hpp"
+#include "shorten.hpp"
+
 #include <allot/json/answer_writer.hpp>
 
 #include <string>
-
-#include "request_builder.hpp"
-#include "shorten.hpp"
 
 namespace allot::json {
 
@@ -66,7 +66,8 @@ std::string as_written(scalar const& s) {
 /// Whether a path of such names can be parsed back into them.
 bool is_plain(std::string_view name) {
   return !name.empty() && name.size() <= 64 &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+         name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
              std::string_view::npos;
 }
 
@@ -241,8 +242,8 @@ void request_builder::take_whole(scalar const& s) {
 
 void request_builder::take_ratio(scalar const& s) {
   bool const number = s.is == scalar::type::integer || s.is == scalar::type::number;
-  bool const right = current_->share ? s.number > 0 && s.number <= 1
-                                     : s.number >= 0 && s.number < 1e18;
+  bool const right =
+      current_->share ? s.number > 0 && s.number <= 1 : s.number >= 0 && s.number < 1e18;
   if (!number || !right) {
     report_value(number ? read_error::out_of_range : read_error::wrong_value, s);
     return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request as the JSON text that reads as the same request.
+#include "text_output.hpp"
+
 #include <allot/json/answer_writer.hpp>
 #include <allot/json/describe.hpp>
-
-#include "text_output.hpp"
 
 namespace allot::json {
 
@@ -143,7 +143,8 @@ void append_request(std::string& out, request const& r,
   out += '[';
   for (std::int64_t i = 0; i < r.kv.size; ++i) {
     auto const index = static_cast<std::size_t>(i);
-    append_pool(out, r.kv[i], index < families.size() ? families[index] : family_name(r.kv[i].kind));
+    append_pool(out, r.kv[i],
+                index < families.size() ? families[index] : family_name(r.kv[i].kind));
   }
   out += ']';
   if (r.state) { append_state(out, *r.state); }

@@ -12,7 +12,9 @@ namespace allot::json {
 [[nodiscard]] inline std::string shortened(std::string_view written, std::size_t most = 80) {
   if (written.size() <= most) { return std::string{written}; }
   std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(written[end]) & 0xC0U) == 0x80U) { --end; }
+  while (end > 0 && (static_cast<unsigned char>(written[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
   return std::string{written.substr(0, end)} + "…";
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "fault_repairs.hpp"
+
 #include <allot/json/answer_writer.hpp>
 #include <allot/json/describe.hpp>
 #include <allot/json/request_reader.hpp>
@@ -7,8 +9,6 @@
 #include <cstring>
 #include <exception>
 #include <vector>
-
-#include "fault_repairs.hpp"
 
 namespace allot::json {
 
@@ -36,12 +36,13 @@ bool is_blank(std::string_view line) {
 
 /// Answers a line that was not even looked at. Returns false: it is no request.
 bool refuse_line(std::string& out, std::string_view why) noexcept {
+  std::size_t const before = out.size();
   try {
     out += R"({"id":null,"ok":false,"error":"bad_input","binding":"","text":)";
     append_string(out, why);
     out += ",\"repairs\":[]}\n";
   } catch (std::exception const&) {
-    // Not even that: the answer is lost, and the caller is told that the line was no request.
+    out.resize(before);  // not even that: the caller sees that there is no answer
   }
   return false;
 }
@@ -117,7 +118,7 @@ class line_cutter {
       auto const* const from = buffer_.data() + seen;
       auto const* const end = static_cast<char const*>(std::memchr(from, '\n', used_ - seen));
       if (end == nullptr) { break; }
-      std::size_t const stop = static_cast<std::size_t>(end - buffer_.data());
+      auto const stop = static_cast<std::size_t>(end - buffer_.data());
       answer({buffer_.data() + start, stop - start});
       start = seen = stop + 1;
     }

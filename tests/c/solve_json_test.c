@@ -10,13 +10,13 @@
 static int failures = 0;
 static int checks = 0;
 
-#define CHECK(condition)                                               \
-  do {                                                                 \
-    ++checks;                                                          \
-    if (!(condition)) {                                                \
-      printf("%s:%d: %s is false\n", __FILE__, __LINE__, #condition);  \
-      ++failures;                                                      \
-    }                                                                  \
+#define CHECK(condition)                                              \
+  do {                                                                \
+    ++checks;                                                         \
+    if (!(condition)) {                                               \
+      printf("%s:%d: %s is false\n", __FILE__, __LINE__, #condition); \
+      ++failures;                                                     \
+    }                                                                 \
   } while (0)
 
 static char const request[] =

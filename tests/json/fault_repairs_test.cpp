@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The repairs of lines that are no request: each, made on the JSON, gives a plan.
+#include "rich_request.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
-
-#include "rich_request.hpp"
 
 using namespace allot_test;
 
@@ -35,11 +35,13 @@ TEST_CASE("an optional field that is wrong can be left out") {
   CHECK(repairs_with("objective", "\"fast\"") == R"([{"set":"objective","to":null}])");
   CHECK(repairs_with("arrangement", "\"page_major\"") == R"([{"set":"arrangement","to":null}])");
   CHECK(repairs_with("granularity", "0") == R"([{"set":"granularity","to":null}])");
-  CHECK(repairs_with("granularity", "9223372036854775808") == R"([{"set":"granularity","to":null}])");
+  CHECK(repairs_with("granularity", "9223372036854775808") ==
+        R"([{"set":"granularity","to":null}])");
   CHECK(repairs_with("experts.prefill_buffer", "true") ==
         R"([{"set":"experts.prefill_buffer","to":null}])");
   CHECK(repairs_with("kv[0].scale_bytes", "\"4\"") == R"([{"set":"kv[0].scale_bytes","to":null}])");
-  CHECK(repairs_with("kv[0].index.dtype", "\"fp9\"") == R"([{"set":"kv[0].index.dtype","to":null}])");
+  CHECK(repairs_with("kv[0].index.dtype", "\"fp9\"") ==
+        R"([{"set":"kv[0].index.dtype","to":null}])");
   CHECK(repairs_with("demand.foo", "1") == R"([{"set":"demand.foo","to":null}])");
   CHECK(repairs_with("state.kind", "\"kda\"") == R"([{"set":"state.kind","to":null}])");
   CHECK(repairs_with("charges", "3") == R"([{"set":"charges","to":null}])");
@@ -67,8 +69,9 @@ TEST_CASE("a number that is too big") {
   std::string const big = "9223372036854775808";
   CHECK(repairs_with("budget.bytes", big) ==
         R"([{"set":"budget.bytes","to":9223372036854775807}])");
-  CHECK(repairs_with("experts.max_slots", big) ==
-        R"([{"set":"experts.max_slots","to":9223372036854775807},{"set":"experts.max_slots","to":null}])");
+  CHECK(
+      repairs_with("experts.max_slots", big) ==
+      R"([{"set":"experts.max_slots","to":9223372036854775807},{"set":"experts.max_slots","to":null}])");
   document const tokens = document::parse(repairs_with("demand.min_tokens", big));
   REQUIRE(tokens.size() == 2);
   std::int64_t const most = tokens[0].at("to");
@@ -84,7 +87,8 @@ TEST_CASE("a number that is too big") {
 
 TEST_CASE("two alternatives: each that can go alone") {
   document request = rich_request();
-  request["budget"] = document::parse(R"({"bytes":8589934592,"baseline_bytes":9000000000,"ratio":0.9})");
+  request["budget"] =
+      document::parse(R"({"bytes":8589934592,"baseline_bytes":9000000000,"ratio":0.9})");
   CHECK(repairs_of(request.dump()) == R"([{"set":"budget.bytes","to":null}])");
   request["budget"] = document::parse(R"({"bytes":8589934592,"ratio":0.9})");
   CHECK(repairs_of(request.dump()) == R"([{"set":"budget.ratio","to":null}])");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unknown and repeated fields, families and their fields, and which of several faults is named.
+#include "rich_request.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
-
-#include "rich_request.hpp"
 
 using namespace allot_test;
 
@@ -34,8 +34,8 @@ void check_names(document const& answer, char const* binding, char const* words)
 
 TEST_CASE("unknown fields, in every object") {
   document const rich = rich_request();
-  for (char const* const section : {"", "budget.", "charges[0].", "kv[0].", "kv[0].index.", "kv[1].",
-                                    "kv[2].", "state.", "experts.", "demand."}) {
+  for (char const* const section : {"", "budget.", "charges[0].", "kv[0].", "kv[0].index.",
+                                    "kv[1].", "kv[2].", "state.", "experts.", "demand."}) {
     for (char const* const raw : {"1", "null", "\"x\"", "[[{\"a\":[]}]]", "{\"b\":{\"c\":1}}"}) {
       std::string const path = std::string{section} + "page_size";
       check_names(answer_to_text(with_raw(rich, path, raw)), path.c_str(),
@@ -50,8 +50,10 @@ TEST_CASE("unknown fields, in every object") {
 
 TEST_CASE("a field of another family is not a field of this one") {
   document const rich = rich_request();
-  check_names(answer_to_text(with_raw(rich, "kv[0].latent_dim", "1")), "kv[0].latent_dim", "of gqa");
-  check_names(answer_to_text(with_raw(rich, "kv[0].page_bytes", "1")), "kv[0].page_bytes", "of gqa");
+  check_names(answer_to_text(with_raw(rich, "kv[0].latent_dim", "1")), "kv[0].latent_dim",
+              "of gqa");
+  check_names(answer_to_text(with_raw(rich, "kv[0].page_bytes", "1")), "kv[0].page_bytes",
+              "of gqa");
   check_names(answer_to_text(with_raw(rich, "kv[1].tp", "1")), "kv[1].tp", "of mla, which has");
   check_names(answer_to_text(with_raw(rich, "kv[2].dtype", "\"bf16\"")), "kv[2].dtype", "of raw");
   check_names(answer_to_text(with_raw(rich, "kv[0].window_tokens", "[{}]")), "kv[0].window_tokens",
@@ -119,24 +121,26 @@ TEST_CASE("ids come back as they were written") {
     std::string text = R"({"id":)" + std::string{id} + R"(,"budget":{},"kv":[]})";
     std::string const answer = answer_text(text);
     INFO(id, " ", answer);
-    CHECK(answer.starts_with(R"({"id":)" + std::string{id == std::string{"\"\\u0001\\n\\\"\\\\\""}
-                                                           ? "\"\\u0001\\n\\\"\\\\\""
-                                                           : id} +
-                             ","));
+    CHECK(answer.starts_with(
+        R"({"id":)" +
+        std::string{id == std::string{"\"\\u0001\\n\\\"\\\\\""} ? "\"\\u0001\\n\\\"\\\\\"" : id} +
+        ","));
   }
   // Also when it comes last, behind a fault.
-  CHECK(answer_text(R"({"budget":3,"kv":[],"nope":[{}],"id":"late"})").starts_with(R"({"id":"late",)"));
+  CHECK(answer_text(R"({"budget":3,"kv":[],"nope":[{}],"id":"late"})")
+            .starts_with(R"({"id":"late",)"));
   CHECK(answer_text(R"({"kv":[]})").starts_with(R"({"id":null,)"));
 }
 
 TEST_CASE("names and values in a text are shortened, never broken") {
   std::string const word(100'000, 'x');
-  document const answer =
-      answer_to_text(with_raw(rich_request(), "objective", '"' + word + '"'));
+  document const answer = answer_to_text(with_raw(rich_request(), "objective", '"' + word + '"'));
   CHECK(answer.at("binding") == "objective");
   CHECK(text_of(answer).size() < 300);
   std::string euros;
-  for (int i = 0; i < 200; ++i) { euros += "€"; }
+  for (int i = 0; i < 200; ++i) {
+    euros += "€";
+  }
   for (std::string const cut : {"", "a", "ab"}) {
     document const shortened =
         answer_to_text(with_raw(rich_request(), "objective", '"' + cut + euros + '"'));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON Lines: cut, answered in order and flushed as they come; lines that are hostile.
+#include "rich_request.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,8 +9,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "rich_request.hpp"
 
 using namespace allot_test;
 using allot::json::lines_answered;
@@ -57,7 +57,9 @@ TEST_CASE("blank lines, carriage returns, no newline at the end; in pieces of an
     CHECK(r.counts.lines == 4);
     CHECK(r.counts.not_requests == 0);
     REQUIRE(r.answers.size() == 4);
-    for (std::size_t i = 0; i < 4; ++i) { CHECK(r.answers[i].at("id") == i + 1); }
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(r.answers[i].at("id") == i + 1);
+    }
   }
   CHECK(run("", 10).counts.lines == 0);
   CHECK(run("\n \n\r\n", 10).counts.lines == 0);
@@ -131,7 +133,9 @@ TEST_CASE("deep nesting, in every place") {
     CHECK(answer.at("binding") == "kv[0]");
     CHECK(answer.at("id") == 3);
     std::string objects;
-    for (std::size_t i = 0; i < depth; ++i) { objects += R"({"kv":)"; }
+    for (std::size_t i = 0; i < depth; ++i) {
+      objects += R"({"kv":)";
+    }
     CHECK(answer_to_text(objects).at("error") == "bad_input");
   }
 }

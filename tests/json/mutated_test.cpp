@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Broken lines by the ten thousand: each has one answer, one line of JSON, and what it says of
 // itself holds.
+#include "../unit/random.hpp"
+#include "rich_request.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,9 +12,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-#include "../unit/random.hpp"
-#include "rich_request.hpp"
 
 using namespace allot_test;
 
@@ -26,11 +26,38 @@ std::vector<std::string> seeds() {
   return lines;
 }
 
-constexpr char const* pieces[] = {
-    "{",     "}",      "[",     "]",          ":",          ",",      "\"",    "null", "true",
-    "-1",    "0",      "1e9",   "1e400",      "0.5",        "\\u00",  "\\",    "\xC3", "\xFF",
-    "-",     "\"kv\":", "\"id\":", "\"tokens\":", "\"bytes\":", "NaN",    " ",     "\t",   "99999999999999999999",
-    "-9223372036854775808", "9223372036854775807", "\"family\":\"mla\",", "{\"a\":[{}]}", "\"tp\":3,"};
+constexpr char const* pieces[] = {"{",
+                                  "}",
+                                  "[",
+                                  "]",
+                                  ":",
+                                  ",",
+                                  "\"",
+                                  "null",
+                                  "true",
+                                  "-1",
+                                  "0",
+                                  "1e9",
+                                  "1e400",
+                                  "0.5",
+                                  "\\u00",
+                                  "\\",
+                                  "\xC3",
+                                  "\xFF",
+                                  "-",
+                                  "\"kv\":",
+                                  "\"id\":",
+                                  "\"tokens\":",
+                                  "\"bytes\":",
+                                  "NaN",
+                                  " ",
+                                  "\t",
+                                  "99999999999999999999",
+                                  "-9223372036854775808",
+                                  "9223372036854775807",
+                                  "\"family\":\"mla\",",
+                                  "{\"a\":[{}]}",
+                                  "\"tp\":3,"};
 
 /// Another number in place of the first one at or behind `at`.
 void change_number(std::string& text, std::size_t at, bool wildly, dice& roll) {
@@ -85,9 +112,9 @@ TEST_CASE("mutated lines are answered") {
   int repaired = 0;
   constexpr int lines = 60'000;
   for (int i = 0; i < lines; ++i) {
-    std::string text =
-        mutated(from[static_cast<std::size_t>(roll.in(0, static_cast<std::int64_t>(from.size()) - 1))],
-                roll);
+    std::string text = mutated(
+        from[static_cast<std::size_t>(roll.in(0, static_cast<std::int64_t>(from.size()) - 1))],
+        roll);
     std::replace(text.begin(), text.end(), '\n', ' ');
     std::string const answer = answer_text(text);
     if (answer.empty()) {
@@ -122,8 +149,8 @@ TEST_CASE("mutated lines are answered") {
   }
   CHECK(total >= 59'000);
   CHECK(repaired >= 10'000);
-  for (char const* const outcome : {"ok", "bad_input", "floors_exceed_budget", "pins_exceed_budget",
-                                    "fixed_exceeds_budget"}) {
+  for (char const* const outcome :
+       {"ok", "bad_input", "floors_exceed_budget", "pins_exceed_budget", "fixed_exceeds_budget"}) {
     CHECK_MESSAGE(seen[outcome] >= total / 100, outcome);
   }
   CHECK(seen["overflow"] > 0);

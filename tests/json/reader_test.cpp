@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every field: what it refuses, and that the answer names the field, the value and what is right.
+#include "rich_request.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
-
-#include "rich_request.hpp"
 
 using namespace allot_test;
 
@@ -109,8 +109,8 @@ TEST_CASE("null is absent: required fields are missing, the others have their de
   CHECK(answer_to(rich_with("kv[0].family", nullptr)).at("binding") == "kv[0].family");
   CHECK(answer_to(rich_with("kv[0].dtype", nullptr)).at("binding") == "kv[0].dtype");
   CHECK(answer_to(rich_with("state.dtype", nullptr)).at("binding") == "state.dtype");
-  for (char const* const path : {"state", "experts", "charges", "id", "arrangement",
-                                 "kv[0].index", "kv[0].name", "state.kind", "state.prefix_cached",
+  for (char const* const path : {"state", "experts", "charges", "id", "arrangement", "kv[0].index",
+                                 "kv[0].name", "state.kind", "state.prefix_cached",
                                  "state.snapshot_ratio", "kv[0].latent_dim", "kv[2].layers"}) {
     INFO(path);
     CHECK(answer_to(rich_with(path, nullptr)).at("ok") == true);
@@ -134,7 +134,8 @@ TEST_CASE("words, flags, names, objects and lists") {
     check_fault(rich, "kv[0].family", raw, "bad_input", "raw, gqa, block_sparse or mla");
   }
   check_fault(rich, "state.kind", "\"mamba2\"", "bad_input", "gated_delta");
-  check_fault(rich, "experts.prefill_buffer", "\"on\"", "bad_input", "one of off, preferred, required");
+  check_fault(rich, "experts.prefill_buffer", "\"on\"", "bad_input",
+              "one of off, preferred, required");
   check_fault(rich, "objective", "\"max\"", "bad_input", "one of experts_first, context_first");
   check_fault(rich, "arrangement", "\"page_major\"", "bad_input", "flat");
   for (char const* const raw : {"1", "\"true\"", "[]"}) {
@@ -196,7 +197,8 @@ TEST_CASE("two alternatives together") {
     document const answer = answer_to(rich_with(("budget." + std::string{other}).c_str(), 1));
     CHECK(answer.at("error") == "bad_input");
     CHECK(answer.at("binding") == "budget." + std::string{other});
-    CHECK(contains(answer, "budget.bytes and budget." + std::string{other} + " are given together"));
+    CHECK(
+        contains(answer, "budget.bytes and budget." + std::string{other} + " are given together"));
   }
   document banks = rich_request();
   banks["experts"]["banks"] = document::parse(R"([{"rows_bytes":3},{"rows_bytes":4}])");
@@ -213,8 +215,8 @@ TEST_CASE("two alternatives together") {
   CHECK(answer_to(banks).at("binding") == "experts.banks");
   banks["experts"]["banks"] = document::parse(R"([{"rows_bytes":3},{"rows_bytes":0}])");
   CHECK(answer_to(banks).at("binding") == "experts.banks[1].rows_bytes");
-  banks["experts"]["banks"] = document::parse(
-      R"([{"rows_bytes":9223372036854775807},{"rows_bytes":1}])");
+  banks["experts"]["banks"] =
+      document::parse(R"([{"rows_bytes":9223372036854775807},{"rows_bytes":1}])");
   CHECK(answer_to(banks).at("error") == "overflow");
   CHECK(answer_to(banks).at("binding") == "experts.banks[1].rows_bytes");
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request that is written reads as the same request.
-#include <doctest/doctest.h>
+#include "rich_request.hpp"
 
 #include <allot/json/answer_writer.hpp>
 #include <allot/json/request_reader.hpp>
 
+#include <doctest/doctest.h>
+
 #include <fstream>
 #include <string>
-
-#include "rich_request.hpp"
 
 using namespace allot_test;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "solving.hpp"
+
 #include <cstdint>
 #include <string_view>
-
-#include "solving.hpp"
 
 /// A request with every field that can be given together, and a list of its fields.
 namespace allot_test {

@@ -4,11 +4,10 @@
 #include <allot/json/solve_lines.hpp>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 /// Asking the solver what a user asks it: JSON in, JSON out.
 namespace allot_test {

@@ -132,7 +132,8 @@ class request_repair_finder {
     }
     if (below >= lowest) { try_ranks(index, below); }  // fewer ranks hold more heads each
     for (std::int64_t tp = from; tp < highest;) {
-      if (splits(index, ++tp) && (try_ranks(index, tp) || is_one_head(index, tp))) { break; }
+      ++tp;
+      if (splits(index, tp) && (try_ranks(index, tp) || is_one_head(index, tp))) { break; }
     }
   }
 

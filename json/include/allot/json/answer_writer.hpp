@@ -13,7 +13,7 @@ namespace allot::json {
 
 /// A repair of a field that the solver does not know: it is set to a number, or removed.
 struct field_repair {
-  std::string path{};  ///< "budget" is set to {"bytes": to}
+  std::string path{};        ///< "budget" is set to {"bytes": to}
   maybe<std::int64_t> to{};  ///< absent: removed
 };
 
@@ -33,7 +33,6 @@ void append_answer(std::string& out, answered const& a);
 /// Appends the fields of an answer without the braces and without `id`: for an answer that has
 /// more of them (`allot plan --json`).
 void append_answer_fields(std::string& out, answered const& a);
-
 
 /// Appends the answer to a line that is not a request.
 ///

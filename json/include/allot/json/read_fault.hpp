@@ -29,13 +29,13 @@ enum class read_error : std::uint8_t {
 struct read_fault {
   read_error what = read_error::none;
   solve_error error = solve_error::none;  ///< bad_input, or overflow for `too_big`
-  std::string path{};      ///< "kv[0].layers"; empty for the line itself
-  std::string value{};     ///< as written, shortened when long
-  std::string expected{};  ///< what would be right
-  std::string other{};     ///< the path of the other alternative
-  std::int64_t at = 0;     ///< of `not_json`: byte offset in the line; else the position among
-                           ///< the line's tokens
-  bool removable = false;  ///< whether `path` names a field that stands in the line
+  std::string path{};                     ///< "kv[0].layers"; empty for the line itself
+  std::string value{};                    ///< as written, shortened when long
+  std::string expected{};                 ///< what would be right
+  std::string other{};                    ///< the path of the other alternative
+  std::int64_t at = 0;      ///< of `not_json`: byte offset in the line; else the position among
+                            ///< the line's tokens
+  bool removable = false;   ///< whether `path` names a field that stands in the line
   std::int64_t faults = 0;  ///< how many the line has
   maybe<std::int64_t> nearest{};  ///< of a setting (not of geometry): the nearest legal value, as
                                   ///< which it was read

@@ -24,7 +24,8 @@ class line_solver {
   /// \param line  without its newline; a carriage return at its end is white space
   /// \returns     whether the line was a request: false when it is not JSON or its answer is
   ///              `bad_input`. Every other refusal is an answer like a plan.
-  /// \errors      never throws: what goes wrong is in the answer, out of memory included
+  /// \errors      never throws: what goes wrong is in the answer, out of memory included. Without
+  ///              memory for even that, nothing is appended and the line is no request.
   bool answer(std::string_view line, std::string& out) noexcept;
 
  private:
