@@ -67,9 +67,9 @@ struct compressed_tiers {
     checked const full_row = checked{head_dim} * 2;
     checked const window_row = full_row * page;
     checked const index_row = checked{index_head_dim} * 2;
-    checked const state_4 = checked{head_dim} * (2 * 2 * 4);    // two of them, K and V, fp32
-    checked const state_128 = checked{head_dim} * (2 * 4);
-    checked const index_state = checked{index_head_dim} * (4 * 4);
+    checked const state_128 = checked{head_dim} * 8;  // K and V of a row, fp32
+    checked const state_4 = state_128 * 2;
+    checked const index_state = checked{index_head_dim} * 16;
     checked const floor = floor_pages();
     checked const scratch = checked{max_running} + 1;
     if (window_row.overflowed || index_row.overflowed || state_4.overflowed ||
