@@ -42,7 +42,7 @@ std::map<std::string, entry> table() {
       std::size_t const to = part.find_last_not_of(' ');
       if (from != std::string::npos) { cell = part.substr(from, to - from + 1); }
     }
-    if (cells[0] == "case" || cells[0].find("---") == 0) { continue; }
+    if (cells[0] == "case" || cells[0].starts_with("---")) { continue; }
     CAPTURE(cells[0]);
     CHECK(rows.emplace(cells[0], entry{cells[1], cells[2]}).second);
   }
@@ -61,7 +61,7 @@ TEST_CASE("every report is in the table, with its kind and a test that names it 
     REQUIRE(row != rows.end());
     CHECK(row->second.kind == published{id}.kind());
     std::string const& where = row->second.where;
-    if (where.find("step ") == 0) {
+    if (where.starts_with("step ")) {
       ++later;
     } else {
       auto const source = std::filesystem::path{ALLOT_CASE_TESTS} / where;

@@ -43,7 +43,7 @@ TEST_CASE("around them: the buffer goes exactly where two layers stop fitting, o
     CAPTURE(std::string{id});
     published fault{id};
     allot::request& r = fault.request();
-    std::int64_t const E = r.experts->per_layer;
+    std::int64_t const layer = r.experts->per_layer;
     std::int64_t const slot = r.experts->slot_bytes.count;
     std::int64_t const page = r.kv[0].raw.page_bytes.count;
     allot::usable_pages const floor = r.kv[0].paging().pages_for(r.demand.min_tokens);
@@ -51,10 +51,11 @@ TEST_CASE("around them: the buffer goes exactly where two layers stop fitting, o
     struct {
       std::int64_t budget;
       bool fits, buffer;
-    } const table[] = {{E * slot + kv - 1, false, false},    {E * slot + kv, true, false},
-                       {2 * E * slot + kv - 1, true, false}, {2 * E * slot + kv, true, true},
-                       {2 * E * slot + kv + 1, true, true},  {E * slot + kv + slot, true, false},
-                       {3 * E * slot + kv, true, true}};
+    } const table[] = {
+        {layer * slot + kv - 1, false, false},    {layer * slot + kv, true, false},
+        {2 * layer * slot + kv - 1, true, false}, {2 * layer * slot + kv, true, true},
+        {2 * layer * slot + kv + 1, true, true},  {layer * slot + kv + slot, true, false},
+        {3 * layer * slot + kv, true, true}};
     for (auto const& row : table) {
       CAPTURE(row.budget);
       r.budget = allot::bytes{row.budget};
@@ -67,7 +68,7 @@ TEST_CASE("around them: the buffer goes exactly where two layers stop fitting, o
       }
       CHECK(out->prefill_buffer == row.buffer);
       CHECK(out->has_note(allot::note_code::prefill_buffer_dropped) != row.buffer);
-      CHECK(out->slots.count >= (row.buffer ? 2 * E : E));
+      CHECK(out->slots.count >= (row.buffer ? 2 * layer : layer));
     }
   }
 }

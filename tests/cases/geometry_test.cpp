@@ -68,9 +68,9 @@ TEST_CASE("quant-2: scales per token, head and K or V, and a 16-bit index beside
   // Each part by itself.
   for (std::int64_t scale = 0; scale <= 8; ++scale) {
     pool.scale_bytes = scale;
-    CHECK(bytes_of(1, pool) == 64 * 12 * (2 * 2 * (256 + scale) + 64));
+    CHECK(bytes_of(1, pool) == 768 * (4 * (256 + scale) + 64));
     pool.v_head_dim = 0;  // V is K: one row, one scale
-    CHECK(bytes_of(1, pool) == 64 * 12 * (2 * (256 + scale) + 64));
+    CHECK(bytes_of(1, pool) == 768 * (2 * (256 + scale) + 64));
     pool.v_head_dim = {};
   }
 }
@@ -101,9 +101,9 @@ TEST_CASE("mla-2: the index slab is priced beside the latent rows") {
   // On fewer layers than the rows, and in every element.
   for (std::int64_t layers = 1; layers <= 61; layers += 5) {
     pool.index = allot::index_slab{128, layers, element::bf16};
-    CHECK(bytes_of(1000, pool) == 1000 * (61 * 656 + layers * 256));
+    CHECK(bytes_of(1000, pool) == 1000 * (40'016 + layers * 256));
     pool.index = allot::index_slab{128, layers, element::fp4};
-    CHECK(bytes_of(1000, pool) == 1000 * (61 * 656 + layers * 64));
+    CHECK(bytes_of(1000, pool) == 1000 * (40'016 + layers * 64));
   }
 }
 

@@ -48,23 +48,23 @@ TEST_CASE("ladder-1: at 1049 bytes three slots are left of the four") {
 TEST_CASE("margin-1: each card is its own budget, the margin its own line") {
   published const fault{"margin-1"};
   CHECK(fault.kind() == "ranks");
-  std::int64_t const MiB = 1 << 20;
+  std::int64_t const mib = 1 << 20;
   auto const table =
-      allot::make_table(allot::raw_pages{.page_bytes = {3264 * MiB}, .sentinel_pages = 0},
-                        allot::charge{"margin", {1024 * MiB}});
+      allot::make_table(allot::raw_pages{.page_bytes = {3264 * mib}, .sentinel_pages = 0},
+                        allot::charge{"margin", {1024 * mib}});
   allot::demand const none{.min_tokens = {0}, .min_usable_pages = {0}};
   std::int64_t const after_one[] = {845, 1287};
   std::int64_t const bundles[] = {0, 1};
   for (int card = 0; card < 2; ++card) {
-    auto const out = allot::solve(table, allot::bytes{(after_one[card] + 3264) * MiB}, none);
+    auto const out = allot::solve(table, allot::bytes{(after_one[card] + 3264) * mib}, none);
     REQUIRE(out);
     CHECK(out->pages.count == bundles[card]);
   }
   // Around: a bundle is given exactly from margin + bundle on.
   for (std::int64_t free = 1024; free < 12'000; free += 13) {
-    auto const out = allot::solve(table, allot::bytes{free * MiB}, none);
+    auto const out = allot::solve(table, allot::bytes{free * mib}, none);
     REQUIRE(out);
     CHECK(out->pages.count == (free - 1024) / 3264);
   }
-  CHECK_FALSE(allot::solve(table, allot::bytes{1023 * MiB}, none));
+  CHECK_FALSE(allot::solve(table, allot::bytes{1023 * mib}, none));
 }

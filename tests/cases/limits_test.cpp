@@ -23,23 +23,23 @@ TEST_CASE("cap-1 around: every cap down to one layer") {
   std::int64_t const budget = r.budget.absolute->count;
   std::int64_t const slot = r.experts->slot_bytes.count;
   std::int64_t const page = r.kv[0].raw.page_bytes.count;
-  std::int64_t const E = r.experts->per_layer;
-  std::int64_t const total = E * r.experts->layers;
+  std::int64_t const layer = r.experts->per_layer;
+  std::int64_t const total = layer * r.experts->layers;
   std::int64_t const affordable = (budget - 8193 * page) / slot;
   std::int64_t const uncapped = affordable < total ? affordable : total;
-  for (std::int64_t cap = E - 3; cap < uncapped + 200; cap += 61) {
+  for (std::int64_t cap = layer - 3; cap < uncapped + 200; cap += 61) {
     r.experts->max_slots = allot::expert_slots{cap};
     allot::outcome const out = fault.solve();
-    CHECK(out.ok == (cap >= E));
+    CHECK(out.ok == (cap >= layer));
     if (!out) {
       CHECK(out.error.error == allot::solve_error::slot_cap_below_minimum);
-      CHECK(out.error.low == E);
+      CHECK(out.error.low == layer);
       CHECK(out.error.high == cap);
       continue;
     }
     CHECK(out->slots.count == (cap < uncapped ? cap : uncapped));
     CHECK(out->pages.count == (budget - out->slots.count * slot) / page - 1);
-    CHECK(out->prefill_buffer == (cap >= 2 * E));
+    CHECK(out->prefill_buffer == (cap >= 2 * layer));
   }
 }
 

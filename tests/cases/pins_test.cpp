@@ -10,7 +10,7 @@ using allot_test::published;
 
 namespace {
 
-constexpr std::int64_t MiB = 1 << 20;
+constexpr std::int64_t mib = 1 << 20;
 
 }  // namespace
 
@@ -65,19 +65,19 @@ TEST_CASE("pin-1 around: any number of pages, pinned as pages or as tokens") {
 TEST_CASE("pin-2: pins that do not fit are refused with what is short, and are not touched") {
   published const fault{"pin-2"};
   // 120 slots of 200 MiB and 41 + 1 pages of 20 MiB are the 24840 MiB of the report.
-  auto const bank = allot::expert_bank{.slot_bytes = {200 * MiB},
+  auto const bank = allot::expert_bank{.slot_bytes = {200 * mib},
                                        .per_layer = 8,
                                        .layers = 30,
                                        .pinned_slots = allot::expert_slots{120}};
-  auto const table = allot::make_table(allot::raw_pages{.page_bytes = {20 * MiB}}, bank,
-                                       allot::charge{"margin", {1024 * MiB}});
+  auto const table = allot::make_table(allot::raw_pages{.page_bytes = {20 * mib}}, bank,
+                                       allot::charge{"margin", {1024 * mib}});
   allot::demand const d{.pinned_pages = allot::usable_pages{41}};
-  allot::bytes const free{22'341 * MiB};
+  allot::bytes const free{22'341 * mib};
   allot::outcome const out = allot::solve(table, free, d);
   REQUIRE_FALSE(out);
   CHECK(out.error.error == allot::solve_error::pins_exceed_budget);
-  CHECK(out.error.needed.count == (24'840 + 1024) * MiB);
-  CHECK(out.error.shortfall.count == fault.number("/expect/shortfall_mib") * MiB);
+  CHECK(out.error.needed.count == (24'840 + 1024) * mib);
+  CHECK(out.error.shortfall.count == fault.number("/expect/shortfall_mib") * mib);
   REQUIRE(out.error.repair_count > 0);
   for (int i = 0; i < out.error.repair_count; ++i) {
     allot::repair const& r = out.error.repairs[i];
@@ -95,7 +95,7 @@ TEST_CASE("slots-1: a pin of slots that does not fit names how many do") {
   CHECK(fault.kind() == "floor");
   CHECK(fault.text("/expect") == "refusal whose text says 43 fit");
   // 198.425 MiB a slot, 8542 MiB free
-  std::int64_t const slot = 198'425 * MiB / 1000;
+  std::int64_t const slot = 198'425 * mib / 1000;
   for (std::int64_t asked = 8; asked <= 120; ++asked) {
     auto const table =
         allot::make_table(allot::raw_pages{{1}, 1, 0},
@@ -103,7 +103,7 @@ TEST_CASE("slots-1: a pin of slots that does not fit names how many do") {
                                              .per_layer = 8,
                                              .layers = 15,
                                              .pinned_slots = allot::expert_slots{asked}});
-    allot::outcome const out = allot::solve(table, allot::bytes{8542 * MiB}, {.min_tokens = {0}});
+    allot::outcome const out = allot::solve(table, allot::bytes{8542 * mib}, {.min_tokens = {0}});
     CHECK(out.ok == (asked <= 43));
     if (out) { continue; }
     CHECK(out.error.binding == allot::request_path{"experts", -1, "slots"});

@@ -123,7 +123,7 @@ void published::read_request() {
       allot::raw_pages raw;
       pool.count("page_bytes", raw.page_bytes);
       pool.count("page_tokens", raw.page_tokens);
-      kv_.push_back(raw);
+      kv_.emplace_back(raw);
     }
   }
   if (json const* const e = given.take("experts")) {

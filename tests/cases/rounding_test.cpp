@@ -55,32 +55,32 @@ TEST_CASE("round-3: a small wish is one page, not the value that means none") {
 TEST_CASE("round-2: arrays grow by granules, so some tokens are free and one step is not") {
   CHECK(published{"round-2"}.kind() == "granularity");
   // 36 buffers of 400 B a token: as 36 pools of one layer, each array by itself.
-  std::int64_t const MiB = 1 << 20;
+  std::int64_t const mib = 1 << 20;
   allot::kv_family buffers[36];
   for (auto& b : buffers) {
     b = allot::raw_pages{.page_bytes = {400}, .sentinel_pages = 0};
   }
   allot::request r;
   r.kv = buffers;
-  r.granularity = 2 * MiB;
+  r.granularity = 2 * mib;
   r.demand.min_tokens = {0};
-  r.budget = allot::bytes{36 * 100 * MiB};
+  r.budget = allot::bytes{3600 * mib};
   allot::outcome const out = allot::solve(r);
   REQUIRE(out);
-  CHECK(out->pages.count == 100 * MiB / 400);  // 262,144: exactly full
+  CHECK(out->pages.count == 100 * mib / 400);  // 262,144: exactly full
   CHECK(out->pages.count == 262'144);
-  r.budget = allot::bytes{36 * 100 * MiB - 1};
+  r.budget = allot::bytes{3600 * mib - 1};
   allot::outcome const less = allot::solve(r);
   REQUIRE(less);
-  CHECK(less->kv.count == 36 * 98 * MiB);
-  CHECK(out->kv.count - less->kv.count == 72 * MiB);
-  CHECK(less->pages.count == 98 * MiB / 400);
+  CHECK(less->kv.count == 3528 * mib);
+  CHECK(out->kv.count - less->kv.count == 72 * mib);
+  CHECK(less->pages.count == 98 * mib / 400);
   // 4096 tokens fewer take the same bytes.
   r.demand.pinned_tokens = allot::tokens{258'048};
-  r.budget = allot::bytes{36 * 100 * MiB};
-  CHECK(allot::solve(r)->kv.count == 36 * 100 * MiB);
+  r.budget = allot::bytes{3600 * mib};
+  CHECK(allot::solve(r)->kv.count == 3600 * mib);
   r.demand.pinned_tokens = allot::tokens{253'952};
-  CHECK(allot::solve(r)->kv.count == 36 * 98 * MiB);
+  CHECK(allot::solve(r)->kv.count == 3528 * mib);
 }
 
 TEST_CASE("round-2 around: every array of every pool starts and ends on a granule") {

@@ -91,7 +91,7 @@ TEST_CASE(
                                        .value_head_dim = 2,
                                        .conv_kernel = 4,
                                        .tp = tp};
-    CHECK(state.conv_bytes().value == 3 * (2 * 8 * 4 + 16 * 2) / tp * 3 * 2);
-    CHECK(state.recurrent_bytes().value == 3 * 16 / tp * 4 * 2 * 4);
+    CHECK(state.conv_bytes().value == 1728 / tp);
+    CHECK(state.recurrent_bytes().value == 1536 / tp);
   }
 }

@@ -41,19 +41,21 @@ struct pool_size {
 
 /// The formula of the reference, written out.
 pool_size formula(std::int64_t running, double ratio, std::int64_t pages) {
-  std::int64_t const P = 128;
-  std::int64_t const kv = 2 * 512;
-  std::int64_t const idx = 2 * 128;
+  std::int64_t const page = 128;
+  std::int64_t const head_dim = 512;
+  std::int64_t const index_dim = 128;
+  std::int64_t const kv = 2 * head_dim;
+  std::int64_t const idx = 2 * index_dim;
   std::int64_t const floor = 8 + 2 * (running + 1) + 3 * running + 1;
-  double const share = std::nearbyint(ratio * static_cast<double>(pages * P));
-  std::int64_t w = (static_cast<std::int64_t>(share) + P - 1) / P;
+  double const share = std::nearbyint(ratio * static_cast<double>(pages * page));
+  std::int64_t w = (static_cast<std::int64_t>(share) + page - 1) / page;
   w = w < floor ? floor : w;
   w = w > pages ? pages : w;
   std::int64_t const q = running + 1;
-  std::int64_t bytes = 43 * w * P * kv + 8 * (pages * P + 1);
-  bytes += 21 * ((pages * P / 4 + q) * kv + (w * 8 + 1) * (2 * 2 * 512 * 4));
-  bytes += 20 * ((pages * P / 128 + q) * kv + (w * 128 + 1) * (2 * 512 * 4));
-  bytes += 21 * ((pages * P / 4 + q) * idx + (w * 8 + 1) * (4 * 128 * 4));
+  std::int64_t bytes = 43 * w * page * kv + 8 * (pages * page + 1);
+  bytes += 21 * ((pages * page / 4 + q) * kv + (w * 8 + 1) * (head_dim * 2 * 2 * 4));
+  bytes += 20 * ((pages * page / 128 + q) * kv + (w * 128 + 1) * (head_dim * 2 * 4));
+  bytes += 21 * ((pages * page / 4 + q) * idx + (w * 8 + 1) * (index_dim * 4 * 4));
   return {w, bytes};
 }
 

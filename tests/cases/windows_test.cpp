@@ -76,7 +76,7 @@ TEST_CASE("window-3: the larger of share and floor, charged once, as it is alloc
     auto const out =
         allot::solve(table, allot::bytes{INT64_MAX / 4}, {.pinned_tokens = allot::tokens{tokens}});
     REQUIRE(out);
-    std::int64_t const share = static_cast<std::int64_t>(.2 * static_cast<double>(tokens + 1));
+    auto const share = static_cast<std::int64_t>(.2 * static_cast<double>(tokens + 1));
     std::int64_t const rows = (share > 8776 ? share : 8776) + 1;
     std::int64_t const bytes =
         (tokens + 1) * 20'480 + rows * 204'800 + (tokens + 1 + 1 + 1) * 8 + (rows - 1) * 4;

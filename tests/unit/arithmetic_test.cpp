@@ -16,7 +16,7 @@ using allot_test::dice;
 
 namespace {
 
-__extension__ typedef __int128 wide;
+__extension__ typedef __int128 wide;  // NOLINT(modernize-use-using)
 
 bool fits(wide exact) {
   return exact >= INT64_MIN && exact <= INT64_MAX;

@@ -59,15 +59,19 @@ class drawer {
   std::int64_t budget(allot::request const& r) {
     using naive::wide;
     naive::verdict const v = naive::refuse(r);
-    std::int64_t const E = r.experts ? r.experts->per_layer : 0;
+    std::int64_t const layer = r.experts ? r.experts->per_layer : 0;
     allot::maybe<allot::expert_slots> const pin =
         r.experts ? r.experts->pinned_slots : allot::maybe<allot::expert_slots>{};
     wide target = v.n_first;
-    if (r.demand.target_tokens) { target = naive::up(r.demand.target_tokens->count, v.P); }
-    if (r.demand.max_tokens && draw_.chance(50)) { target = r.demand.max_tokens->count / v.P; }
+    if (r.demand.target_tokens) {
+      target = naive::up(r.demand.target_tokens->count, v.page_tokens);
+    }
+    if (r.demand.max_tokens && draw_.chance(50)) {
+      target = r.demand.max_tokens->count / v.page_tokens;
+    }
     if (target < v.n_first) { target = v.n_first; }
 
-    wide slots = draw_.chance(50) ? E : 2 * E;
+    wide slots = draw_.chance(50) ? layer : 2 * layer;
     wide pages = v.n_first;
     switch (draw_.in(0, 9)) {
       case 0: return toward(naive::fixed_bytes(r) + draw_.in(-1, 1));
@@ -77,7 +81,7 @@ class drawer {
       case 4: pages = target; break;
       case 5: pages += draw_.in(0, small_ ? 12 : 4096); break;
       default:
-        if (v.hi > E) { slots = draw_.in(E, static_cast<std::int64_t>(v.hi)); }
+        if (v.hi > layer) { slots = draw_.in(layer, static_cast<std::int64_t>(v.hi)); }
         if (draw_.chance(50)) { pages = target; }
         break;
     }

@@ -84,14 +84,14 @@ bool plan_is_true(allot::request const& r, allot::plan const& p) {
                      p.experts.count == naive::expert_bytes(r, p.slots.count) &&
                      p.fixed.count == naive::fixed_bytes(r) && taken <= budget &&
                      p.left.count == budget - taken;
-  wide const P = r.kv[0].paging().page_tokens;
+  wide const page_tokens = r.kv[0].paging().page_tokens;
   wide const next = wide{p.pages.count} + 1;
   bool const pinned = r.demand.pinned_pages || r.demand.pinned_tokens;
-  bool const capped = r.demand.max_tokens && next * P > r.demand.max_tokens->count;
+  bool const capped = r.demand.max_tokens && next * page_tokens > r.demand.max_tokens->count;
   bool const countable =
-      next * P < naive::limit && next + r.kv[0].paging().sentinel_pages < naive::limit;
+      next * page_tokens < naive::limit && next + r.kv[0].paging().sentinel_pages < naive::limit;
   wide const page = naive::kv_bytes(r, next) - p.kv.count;
-  return bytes && p.usable_tokens.count == p.pages.count * P &&
+  return bytes && p.usable_tokens.count == p.pages.count * page_tokens &&
          (pinned || capped || !countable || page > p.left.count ||
           naive::kv_bytes(r, next) >= naive::limit);
 }

@@ -10,7 +10,7 @@
 /// rules, no checked arithmetic, 128-bit integers that stop growing above what 64 bits hold.
 namespace naive {
 
-__extension__ typedef __int128 wide;
+__extension__ typedef __int128 wide;  // NOLINT(modernize-use-using)
 
 constexpr wide huge = wide{1} << 100;  ///< "too large": a sum or product that got here stays here
 constexpr wide limit = wide{1} << 63;  ///< the first count that 64 bits do not hold

@@ -15,11 +15,11 @@ struct verdict {
   solve_error error = solve_error::none;
   wide needed = 0;  ///< of the three *exceed* errors
   wide budget = 0;
-  std::int64_t P = 1;
+  std::int64_t page_tokens = 1;
   wide n_min = 0;    ///< the floor
   wide n_first = 0;  ///< the floor, or the pin that replaces it
   wide hi = 0;
-  wide lo = 0;  ///< E, or 2E if the buffer is required
+  wide lo = 0;  ///< one layer of experts, or two if the buffer is required
   bool pages_pinned = false;
   bool slots_pinned = false;
 };
@@ -115,24 +115,24 @@ inline verdict refuse(allot::request const& r) {
     return v;
   }
   allot::demand const& d = r.demand;
-  v.P = r.kv[0].paging().page_tokens;
+  v.page_tokens = r.kv[0].paging().page_tokens;
   v.budget = net_budget(r.budget);
-  wide const floor = up(d.min_tokens.count, v.P);
+  wide const floor = up(d.min_tokens.count, v.page_tokens);
   v.n_min = floor > d.min_usable_pages.count ? floor : wide{d.min_usable_pages.count};
   v.n_first = v.n_min;
-  bool const whole = !d.pinned_tokens || d.pinned_tokens->count % v.P == 0;
-  if (d.pinned_tokens) { v.n_first = d.pinned_tokens->count / v.P; }
+  bool const whole = !d.pinned_tokens || d.pinned_tokens->count % v.page_tokens == 0;
+  if (d.pinned_tokens) { v.n_first = d.pinned_tokens->count / v.page_tokens; }
   if (d.pinned_pages) { v.n_first = d.pinned_pages->count; }
   v.pages_pinned = d.pinned_pages || d.pinned_tokens;
 
   wide fewest = 0;
   if (r.experts) {
-    wide const E = r.experts->per_layer;
-    v.hi = times(E, r.experts->layers);
+    wide const layer = r.experts->per_layer;
+    v.hi = times(layer, r.experts->layers);
     if (r.experts->max_slots && r.experts->max_slots->count < v.hi) {
       v.hi = r.experts->max_slots->count;
     }
-    v.lo = r.experts->buffer == allot::prefill_buffer::required ? 2 * E : E;
+    v.lo = r.experts->buffer == allot::prefill_buffer::required ? 2 * layer : layer;
     v.slots_pinned = r.experts->pinned_slots.given;
     fewest = v.slots_pinned ? wide{r.experts->pinned_slots->count} : v.lo;
   }
@@ -143,7 +143,7 @@ inline verdict refuse(allot::request const& r) {
   wide const fixed = split ? fixed_bytes(r) : charges(r);
   wide const kv = counted ? kv_bytes(r, v.n_first) : wide{0};
   wide const needed = plus(plus(fixed, expert_bytes(r, fewest)), kv);
-  bool const uncountable = counted && (times(v.n_first, v.P) >= limit ||
+  bool const uncountable = counted && (times(v.n_first, v.page_tokens) >= limit ||
                                        plus(v.n_first, r.kv[0].paging().sentinel_pages) >= limit);
 
   auto const exceeds = [&](solve_error error, wide what) {

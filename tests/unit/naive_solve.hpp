@@ -54,7 +54,7 @@ inline answer solve(allot::request const& r) {
 
   // Cap: bounds n in every step; ignored with pinned pages.
   wide cap = huge;
-  if (d.max_tokens) { cap = d.max_tokens->count / v.P; }
+  if (d.max_tokens) { cap = d.max_tokens->count / v.page_tokens; }
   bool const raised = !v.pages_pinned && cap < v.n_min;
   if (cap < v.n_min) { cap = v.n_min; }
   if (v.pages_pinned) { cap = v.n_first; }
@@ -64,7 +64,7 @@ inline answer solve(allot::request const& r) {
   if (context_first && !v.pages_pinned) {
     t = cap;
     if (d.target_tokens) {
-      t = up(d.target_tokens->count, v.P);
+      t = up(d.target_tokens->count, v.page_tokens);
       if (t < v.n_min) { t = v.n_min; }
       if (t > cap) { t = cap; }
     }
@@ -108,10 +108,10 @@ inline answer solve(allot::request const& r) {
     a.add(note_code::prefill_buffer_dropped, two_layers, slots);
   }
   bool const pinned = d.pinned_pages || d.pinned_tokens;
-  if (context_first && !pinned && d.target_tokens && n * v.P < d.target_tokens->count) {
-    a.add(note_code::target_reduced, d.target_tokens->count, n * v.P);
+  if (context_first && !pinned && d.target_tokens && n * v.page_tokens < d.target_tokens->count) {
+    a.add(note_code::target_reduced, d.target_tokens->count, n * v.page_tokens);
   }
-  if (raised) { a.add(note_code::max_tokens_raised, d.max_tokens->count, v.n_min * v.P); }
+  if (raised) { a.add(note_code::max_tokens_raised, d.max_tokens->count, v.n_min * v.page_tokens); }
   return a;
 }
 

@@ -62,8 +62,8 @@ std::string differing_refusal(allot::refusal const& got, naive::verdict const& v
   switch (got.error) {
     case allot::solve_error::not_a_page_multiple: {
       std::int64_t const asked = r.demand.pinned_tokens->count;
-      naive::wide const above = naive::up(asked, v.P) * v.P;
-      naive::wide const below = above - v.P;
+      naive::wide const above = naive::up(asked, v.page_tokens) * v.page_tokens;
+      naive::wide const below = above - v.page_tokens;
       return differ("asked", got.value, asked) + differ("above", got.high, above) +
              differ("below", got.low, below > 0 ? below : above);
     }
@@ -89,7 +89,8 @@ std::string difference(allot::outcome const& got, naive::answer const& want,
   out += differ("prefill_buffer", p.prefill_buffer, want.prefill_buffer);
   out += differ("usable_pages", p.pages.count, want.pages);
   out += differ("physical_pages", p.physical.count, want.pages + sentinel);
-  out += differ("usable_tokens", p.usable_tokens.count, want.pages * want.refused.P);
+  out += differ("usable_tokens", p.usable_tokens.count,
+                naive::wide{want.pages} * want.refused.page_tokens);
   out += differ("state slots", p.state.count, naive::state_slots(r));
   out += differ("budget", p.budget.count, want.refused.budget);
   out += differ("fixed", p.fixed.count, naive::fixed_bytes(r));

@@ -19,7 +19,7 @@ using allot_test::dice;
 
 namespace {
 
-__extension__ typedef __int128 wide;
+__extension__ typedef __int128 wide;  // NOLINT(modernize-use-using)
 
 /// The formula of a rule, in 128 bits; absent where a step leaves 64.
 allot::maybe<std::int64_t> formula(extent const* pool, int k, allot::counts const& at) {

@@ -19,9 +19,11 @@ using allot_test::dice;
 
 namespace {
 
-constexpr std::int64_t page = 128;      // tokens; also the window
-constexpr std::int64_t kv = 2 * 512;    // bytes of a token's row
-constexpr std::int64_t keys = 2 * 128;  // bytes of a token's index key
+constexpr std::int64_t page = 128;                   // tokens; also the window
+constexpr std::int64_t kv = 1024;                    // bytes of a token's row
+constexpr std::int64_t keys = 256;                   // bytes of a token's index key
+constexpr std::int64_t state_4 = kv * 8 + keys * 8;  // two fp32 states of a row and of its key
+constexpr std::int64_t state_128 = kv * 4;
 
 /// A 43-layer model with compressed tiers, as an engine would write its own family: 21 layers keep
 /// every 4th token and an index, 20 every 128th, all a window.
@@ -61,10 +63,10 @@ struct tiers {
          20 * kv,
          {.of = rows_of::extent, .extent_index = 0, .mul = page, .per = 128, .plus = scratch}},
         {"ring of 4",
-         21 * (4 * 512 * 4 + 4 * 128 * 4),
+         21 * state_4,
          {.of = rows_of::extent, .extent_index = 1, .mul = 8, .plus = 1}},
         {"ring of 128",
-         20 * (2 * 512 * 4),
+         20 * state_128,
          {.of = rows_of::extent, .extent_index = 1, .mul = 128, .plus = 1}},
         {"map tail", 8, {.mul = 0, .at_least = 1}},
     };

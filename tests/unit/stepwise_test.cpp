@@ -105,28 +105,28 @@ struct problem {
   std::int64_t array(std::int64_t bytes) const { return up(bytes, granularity); }
 
   std::int64_t tiers_bytes(std::int64_t physical) const {
-    std::int64_t const P = tiers.window_tokens;
+    std::int64_t const page = tiers.window_tokens;
     std::int64_t const kv = 2 * tiers.head_dim;
-    std::int64_t const longest = up(tiers.max_seq_tokens, P) / P;
+    std::int64_t const longest = up(tiers.max_seq_tokens, page) / page;
     std::int64_t const floor = (longest < 8 ? longest : 8) + 2 * (tiers.max_running + 1) +
                                (tiers.prefix_cached ? 3 * tiers.max_running : 0) + 1;
     std::int64_t w = tiers.pinned_pages ? *tiers.pinned_pages + 1 : 0;
     if (tiers.window_ratio) {
-      double const share = *tiers.window_ratio * static_cast<double>(physical * P);
-      w = up(static_cast<std::int64_t>(std::nearbyint(share)), P) / P;
+      double const share = *tiers.window_ratio * static_cast<double>(physical * page);
+      w = up(static_cast<std::int64_t>(std::nearbyint(share)), page) / page;
     }
     w = w < floor ? floor : w;
     w = w > physical ? physical : w;
     std::int64_t const q = tiers.max_running + 1;
-    std::int64_t bytes = array(8 * (physical * P + 1));
+    std::int64_t bytes = array(8 * (physical * page + 1));
     for (std::int64_t const r : tiers.compress_ratios) {
-      bytes += array(w * P * kv);
+      bytes += array(w * page * kv);
       if (r == 0) { continue; }
       std::int64_t const ring = r == 4 ? 8 : 128;
-      std::int64_t const state = 2 * (r == 4 ? 2 : 1) * tiers.head_dim * 4;
-      bytes += array((physical * P / r + q) * kv) + array((w * ring + 1) * state);
+      std::int64_t const state = tiers.head_dim * (r == 4 ? 16 : 8);
+      bytes += array((physical * page / r + q) * kv) + array((w * ring + 1) * state);
       if (r == 4) {
-        bytes += array((physical * P / 4 + q) * 2 * tiers.index_head_dim);
+        bytes += array((physical * page / 4 + q) * 2 * tiers.index_head_dim);
         bytes += array((w * 8 + 1) * 4 * tiers.index_head_dim * 4);
       }
     }
@@ -134,7 +134,7 @@ struct problem {
   }
 
   std::int64_t window_bytes(std::int64_t physical) const {
-    std::int64_t const P = anchor.page_tokens;
+    std::int64_t const page = anchor.page_tokens;
     std::int64_t const w = window.window_tokens;
     std::int64_t const running = window.max_running;
     std::int64_t const token = window.layers * window.kv_heads * window.head_dim * 2 * 2;
@@ -144,15 +144,15 @@ struct problem {
       rows = (running + 1) * up(w + *window.prefill_chunk_tokens + 1, 32);
     } else {
       std::int64_t const floor =
-          running * (up(w + window.retain_gap, P) + w + window.eviction_interval + 2 * P);
+          running * (up(w + window.retain_gap, page) + w + window.eviction_interval + 2 * page);
       std::int64_t share = window.pinned_tokens ? window.pinned_tokens->count : 0;
       if (window.ratio) {
-        share = static_cast<std::int64_t>(*window.ratio * static_cast<double>(physical * P));
+        share = static_cast<std::int64_t>(*window.ratio * static_cast<double>(physical * page));
       }
       rows = (floor > share ? floor : share) + s;
     }
     std::int64_t const free = rows > s ? rows - s : 0;
-    return array(rows * token) + array((physical * P + P + 1) * 8) + array(free * 4);
+    return array(rows * token) + array((physical * page + page + 1) * 8) + array(free * 4);
   }
 
   std::int64_t kv_bytes(std::int64_t pages) const {
@@ -188,13 +188,13 @@ TEST_CASE("windows and tiers cost what their formulas say, and are filled to the
     std::int64_t const floor = draw.in(0, 40);
     d.min_usable_pages = {floor};
     d.min_tokens = {0};
-    std::int64_t const E = p.has_experts ? p.experts.per_layer : 0;
-    std::int64_t const T = E * p.experts.layers;
+    std::int64_t const layer = p.has_experts ? p.experts.per_layer : 0;
+    std::int64_t const all = layer * p.experts.layers;
     std::int64_t const step = p.kv_bytes(floor + 1) - p.kv_bytes(floor);
-    std::int64_t const least = p.kv_bytes(floor) + p.expert_bytes(E);
+    std::int64_t const least = p.kv_bytes(floor) + p.expert_bytes(layer);
     std::int64_t budget = least - draw.in(0, 1);
     if (draw.chance(80)) {
-      budget = p.kv_bytes(floor + draw.in(0, 30)) + p.expert_bytes(draw.in(E, T)) +
+      budget = p.kv_bytes(floor + draw.in(0, 30)) + p.expert_bytes(draw.in(layer, all)) +
                draw.in(-1, 1) * draw.one_of<std::int64_t>({0, 1, step});
     }
     allot::outcome before;
@@ -206,8 +206,8 @@ TEST_CASE("windows and tiers cost what their formulas say, and are filled to the
       bool good = allot::laws::hold({table, allot::bytes{budget}, d, {}}, out);
       good = good && out.ok == (budget >= least);
       if (out) {
-        std::int64_t slots = T;
-        while (slots > E && p.expert_bytes(slots) + p.kv_bytes(floor) > budget) {
+        std::int64_t slots = all;
+        while (slots > layer && p.expert_bytes(slots) + p.kv_bytes(floor) > budget) {
           --slots;
         }
         std::int64_t pages = floor;
