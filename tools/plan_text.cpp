@@ -167,7 +167,7 @@ std::string plan_text(model::model_geometry const& model, plan_options const& op
   std::string const caveat = options.weights_bytes ? "" : ", weights not counted";
   auto rest = ": " + tokens_text(planned);
   if (planned.table().experts) {
-    rest += fmt::format(", {} of its experts resident",
+    rest += fmt::format(", {} of its experts",
                         share_text(plan.slots.count, planned.table().experts->total().value));
   }
   constexpr std::size_t columns = 80;
