@@ -22,10 +22,10 @@ class request_repair_finder {
       : asked_{r},
         changed_{r},
         into_{into},
-        extents_{new extent[static_cast<std::size_t>(r.extent_room())]{}},
-        pools_{new pool[static_cast<std::size_t>(r.pool_room())]{}},
-        families_{new kv_family[static_cast<std::size_t>(r.kv.size)]{}},
-        charges_{new charge[static_cast<std::size_t>(r.charges.size)]{}} {}
+        extents_{new extent[room(r.extent_room())]{}},
+        pools_{new pool[room(r.pool_room())]{}},
+        families_{new kv_family[room(r.kv.size)]{}},
+        charges_{new charge[room(r.charges.size)]{}} {}
   request_repair_finder(request_repair_finder const&) = delete;
   request_repair_finder& operator=(request_repair_finder const&) = delete;
   constexpr ~request_repair_finder() {
@@ -57,6 +57,11 @@ class request_repair_finder {
   }
 
  private:
+  /// Never 0: nvcc 13 does not evaluate `new T[0]{}`.
+  static constexpr std::size_t room(std::int64_t items) {
+    return static_cast<std::size_t>(items) + 1;
+  }
+
   constexpr bool works(repair const& r) {
     for (std::int64_t i = 0; i < asked_.kv.size; ++i) {
       families_[i] = asked_.kv[i];
