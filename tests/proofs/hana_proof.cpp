@@ -42,4 +42,30 @@ static_assert(for_budgets(400, 5'000, 13, [](bytes b) {
   return laws::hold({own, b, d, objective::experts_first}, solve(own, b, d));
 }));
 
+// A family is held to its word: what paging() says is what it lowers to, in the room it asked for.
+struct two_minds : journalled_pages {
+  constexpr allot::paging paging() const { return {.page_tokens = 16, .sentinel_pages = 1}; }
+};
+struct too_many_extents : journalled_pages {
+  static constexpr std::int32_t max_extents = 1;
+  constexpr lowered lower(lowering const& in, extent* out) const {
+    out[0] = {.name = "rows", .row_bytes = 96, .rows = page_rows(paging(), in)};
+    return {.pool = {.page_tokens = 32, .sentinel = 1, .extents = 2}};
+  }
+};
+struct looks_ahead : journalled_pages {
+  constexpr lowered lower(lowering const&, extent* out) const {
+    out[0] = {.name = "rows", .row_bytes = 96, .rows = {.of = rows_of::extent, .extent_index = 0}};
+    return {.pool = {.page_tokens = 32, .sentinel = 1, .extents = 1}};
+  }
+};
+template <class Family>
+constexpr bool is_refused(Family const& f) {
+  auto const out = solve(make_table(f), 1_GiB);
+  return out.error.error == solve_error::bad_input &&
+         out.error.binding == request_path{"kv", 0, "family"};
+}
+static_assert(is_refused(two_minds{}) && is_refused(too_many_extents{}) &&
+              is_refused(looks_ahead{}) && !is_refused(journalled_pages{}));
+
 }  // namespace

@@ -44,6 +44,7 @@ def check_code(readme: pathlib.Path, include_dir: str, *compiler: str) -> None:
 
 def check_console(readme: pathlib.Path, allot: str) -> None:
     checked = 0
+    allot = str(pathlib.Path(allot).resolve())  # Meson may give it relative to where it runs this
     for block in re.findall(r"```console\n(.*?)```", readme.read_text(), re.S):
         for command, promised in re.findall(r"^\$ \./x (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
             if not promised:

@@ -26,14 +26,13 @@ struct answer {
 };
 
 inline allot::left_reason why_left(allot::request const& r, answer const& a) {
+  bool const all = r.experts && a.slots == r.experts->per_layer * r.experts->layers;
   bool const page = kv_bytes(r, wide{a.pages} + 1) - kv_bytes(r, a.pages) <= a.left;
   bool const slot =
-      r.experts && expert_bytes(r, wide{a.slots} + 1) - expert_bytes(r, a.slots) <= a.left;
+      r.experts && !all && expert_bytes(r, wide{a.slots} + 1) - expert_bytes(r, a.slots) <= a.left;
   if (!page && !slot) { return allot::left_reason::next_step; }
   if (page && !a.refused.pages_pinned) { return allot::left_reason::max_tokens; }
-  if (r.experts && !a.refused.slots_pinned && a.slots == r.experts->per_layer * r.experts->layers) {
-    return allot::left_reason::all_resident;
-  }
+  if (all && !a.refused.slots_pinned) { return allot::left_reason::all_resident; }
   if (page || a.refused.slots_pinned) { return allot::left_reason::pinned; }
   return allot::left_reason::max_slots;
 }

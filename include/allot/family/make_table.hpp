@@ -36,19 +36,29 @@ class table_builder {
     if (table_.kv_pools == 0) { table_.anchor = family.paging(); }
     lowering const in{table_.kv_pools, table_.anchor.page_tokens};
     ++table_.kv_pools;
-    append(family.lower(in, extents_ + table_.extents.size));
+    lowered l = family.lower(in, extents_ + table_.extents.size);
+    fault_check check{"kv", in.index};
+    allot::paging const own = family.paging();
+    bool const paged = l.pool.unit == pool_unit::pages;
+    if (!l.found && ((paged && own != paging{l.pool.page_tokens, l.pool.sentinel}) ||
+                     (!paged && in.index == 0))) {
+      check.report(solve_error::bad_input, "family", l.pool.page_tokens,
+                   "a pool with the page tokens and sentinels of the family's paging()");
+      l.found = check.found;
+    }
+    append(l, F::max_extents, check);
   }
 
   template <describes_state_pool F>
   constexpr void add(F const& family) {
     table_.state = family.slots();
-    append(family.lower(extents_ + table_.extents.size));
+    append(family.lower(extents_ + table_.extents.size), F::max_extents, fault_check{"state"});
   }
 
   template <describes_experts F>
   constexpr void add(F const& family) {
     table_.experts = family.terms();
-    append(family.lower(extents_ + table_.extents.size));
+    append(family.lower(extents_ + table_.extents.size), F::max_extents, fault_check{"experts"});
   }
 
   /// The charges, all at once; the builder adds them up, the caller keeps them.
@@ -95,10 +105,23 @@ class table_builder {
  private:
   constexpr void fail(fault const& f) { table_.found = first_of(table_.found, f); }
 
-  constexpr void append(lowered const& l) {
+  /// Takes what a family lowered to. An engine's own family is held to its word like ours: no more
+  /// extents than it said, each with a rule that can be evaluated.
+  constexpr void append(lowered l, std::int32_t max_extents, fault_check check) {
+    extent const* const written = extents_ + table_.extents.size;
+    bool formed = l.found || (l.pool.extents >= 1 && l.pool.extents <= max_extents);
+    for (std::int32_t k = 0; formed && !l.found && k < l.pool.extents; ++k) {
+      formed = is_well_formed(written[k], k);
+    }
+    if (!formed) {
+      check.report(solve_error::bad_input, "family", l.pool.extents,
+                   "a family that lowers to well-formed extents, at most its max_extents");
+      l.found = check.found;
+    }
     fail(l.found);
     pool p = l.pool;
     p.first_extent = static_cast<std::int32_t>(table_.extents.size);
+    if (l.found) { p.extents = 0; }
     pools_[table_.pools.size++] = p;
     table_.extents.size += p.extents;
   }

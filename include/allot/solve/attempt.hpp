@@ -57,19 +57,15 @@ constexpr left_reason why_left(table_view const& t, terms const& x, plan const& 
   checked const left = p.left.count;
   bool const page_fits = p.pages.count < unlimited &&
                          kv_bytes(t, p.pages.count + 1) - p.kv.count <= left;
-  bool const slot_fits = t.experts && p.slots.count < unlimited &&
+  bool const all_resident = t.experts && p.slots.count == x.total_experts;
+  bool const slot_fits = t.experts && !all_resident &&
                          expert_bytes(t, p.slots.count + 1) - p.experts.count <= left;
   if (!page_fits && !slot_fits) { return left_reason::next_step; }
   if (page_fits && !x.pages_pinned) { return left_reason::max_tokens; }
-  bool const all = t.experts && p.slots.count == x.total_experts && !x.slots_pinned;
-  if (all) { return left_reason::all_resident; }
+  if (all_resident && !x.slots_pinned) { return left_reason::all_resident; }
   if (page_fits || x.slots_pinned) { return left_reason::pinned; }
   return left_reason::max_slots;
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// What context_first reserves before any expert beyond the fewest; the floor or the pin otherwise.
 constexpr std::int64_t wanted_pages(table_view const& t, terms const& x, demand const& d,
