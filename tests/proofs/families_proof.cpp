@@ -49,7 +49,7 @@ static_assert(gqa{.layers = 1, .kv_heads = 1, .head_dim = 192, .v_head_dim = 0, 
                   .token_bytes().value == 388);
 static_assert(row_bytes(element::fp4, 5).value == 3 && row_bytes(element::fp4, 6).value == 3);
 
-// Gated delta net: reference/formulas.md, 46 layers of 4 heads on one rank.
+// Gated delta net: docs/formulas.md, 46 layers of 4 heads on one rank.
 constexpr recurrent_state delta{.layers = 46, .key_heads = 4, .value_heads = 4, .key_head_dim = 64,
                                 .value_head_dim = 128, .conv_kernel = 4, .max_running = 32};
 static_assert(delta.conv_bytes().value + delta.recurrent_bytes().value == 6'311'936);

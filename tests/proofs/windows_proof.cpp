@@ -11,7 +11,7 @@ namespace {
 
 using namespace proofs;
 
-// 43 layers (0,0)+(4,128)*20+(4), head_dim 512, index 128: reference/formulas.md.
+// 43 layers (0,0)+(4,128)*20+(4), head_dim 512, index 128: docs/formulas.md.
 struct published_ratios {
   std::int64_t each[43] = {};
   constexpr published_ratios() {

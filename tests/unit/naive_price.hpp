@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-/// What a request costs, written from DESIGN §6 and the formulas a second time: no table, no rows
+/// What a request costs, written from docs/contract.md and the formulas a second time: no table, no rows
 /// rules, no checked arithmetic, 128-bit integers that stop growing above what 64 bits hold.
 namespace naive {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// The refusals of DESIGN §6 in their order, from the text and nothing else.
+/// The refusals of docs/contract.md in their order, from the text and nothing else.
 namespace naive {
 
 using allot::solve_error;

@@ -11,7 +11,7 @@ namespace allot {
 /// It orders like "not a number": no comparison with an overflowed value holds, so a total that
 /// overflowed never `<=` a budget.
 ///
-/// \source  DESIGN law L9. 128-bit products because `__builtin_mul_overflow` is not a constant
+/// \source  docs/contract.md, law L9. 128-bit products because `__builtin_mul_overflow` is not a constant
 ///          expression in nvcc 13's front end.
 struct checked {
   std::int64_t value = 0;   ///< meaningless when `overflowed`

@@ -17,7 +17,7 @@ void overflow();
 /// A count of one unit. Counts of different units share no operation: adding, comparing or
 /// assigning across units does not compile.
 ///
-/// \source  DESIGN law L2. A plan that counts usable pages while the pool allocates physical ones
+/// \source  docs/contract.md, law L2. A plan that counts usable pages while the pool allocates physical ones
 ///          is the fault this library exists for.
 template <class Unit>
 struct quantity {

@@ -17,7 +17,7 @@ namespace allot {
 ///
 /// with N physical pages, q = max_running + 1 scratch rows, ring(4) = 8, ring(128) = 128.
 ///
-/// \source  reference/formulas.md, "Compressed tiers"; cases tiers-1, tiers-2 (the affine shortcut
+/// \source  docs/formulas.md; cases tiers-1, tiers-2 (the affine shortcut
 ///          is up to 4.2 % below the real pool)
 struct compressed_tiers {
   static constexpr std::int32_t max_extents = 9;

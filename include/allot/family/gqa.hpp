@@ -11,7 +11,7 @@ namespace allot {
 ///
 ///     token_bytes = layers * local_heads * (K row + V row + scales) + index
 ///
-/// \source  reference/formulas.md, "KV bytes per token"; cases quant-1, quant-2, tp-1
+/// \source  docs/formulas.md; cases quant-1, quant-2, tp-1
 struct gqa {
   static constexpr std::int32_t max_extents = 2;
 

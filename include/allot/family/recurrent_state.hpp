@@ -16,7 +16,7 @@ namespace allot {
 ///
 /// with the heads of one rank.
 ///
-/// \source  reference/formulas.md, "Recurrent (gated delta net) state"
+/// \source  docs/formulas.md
 struct recurrent_state {
   static constexpr std::int32_t max_extents = 2;
 

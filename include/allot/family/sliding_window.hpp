@@ -18,7 +18,7 @@ namespace allot {
 ///
 /// without one, (max_running + 1) * round_up(window + chunk + 1, 32), sentinels in.
 ///
-/// \source  reference/formulas.md, "Sliding-window pool"; cases window-1 to window-3
+/// \source  docs/formulas.md; cases window-1 to window-3
 struct sliding_window {
   static constexpr std::int32_t max_extents = 3;
 

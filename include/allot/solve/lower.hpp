@@ -50,7 +50,7 @@ struct kv_family {
 };
 static_assert(describes_pool_family<kv_family>);
 
-/// A whole request of the solve contract (DESIGN §6), lists borrowed.
+/// A whole request of the solve contract (docs/contract.md), lists borrowed.
 struct request {
   allot::budget budget{};
   view<charge> charges{};

@@ -22,7 +22,7 @@ using outcome = result<plan, refusal>;
 ///           pins are met exactly                                   pins_hold
 /// \errors   the first of `solve_error`, in its order
 /// \cost     a handful of evaluations of the table; the exact monotone cost is inverted by search
-/// \source   DESIGN §6
+/// \source   docs/contract.md
 constexpr outcome solve(table_view const& t, budget const& b, demand const& d = {},
                         objective o = objective::experts_first) {
   outcome r = attempt(t, b, d, o);

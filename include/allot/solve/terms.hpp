@@ -9,7 +9,7 @@
 
 namespace allot {
 
-/// A request reduced to the numbers that decide it (DESIGN §6 uses the same names).
+/// A request reduced to the numbers that decide it (docs/contract.md uses the same names).
 struct terms {
   std::int64_t budget = 0;
   std::int64_t fixed = 0;          ///< charges and the state pool

@@ -19,7 +19,7 @@ struct request_path {
   }
 };
 
-/// What can be wrong with a description, in the order in which it is reported (DESIGN §6).
+/// What can be wrong with a description, in the order in which it is reported (docs/contract.md).
 enum class solve_error : std::uint8_t {
   none,
   bad_input,

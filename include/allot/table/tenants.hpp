@@ -20,7 +20,7 @@ struct charge {
 /// How many recurrent states are kept: one a running request, and with a prefix cache the
 /// snapshots that let a prefix be resumed.
 ///
-/// \source  reference/formulas.md: plain `mr`; prefix-cached `4 mr + max(4, trunc(ratio mr))`
+/// \source  docs/formulas.md: plain `mr`; prefix-cached `4 mr + max(4, trunc(ratio mr))`
 struct state_slots_rule {
   std::int64_t max_running = 1;            ///< requests that run at once               [>= 1]
   bool prefix_cached = false;
