@@ -134,3 +134,13 @@ TEST_CASE("nothing is listed that would not be enough, nor the model's geometry"
   request["a.b"] = 1;
   CHECK(repairs_of(request.dump()) == "[]");
 }
+
+TEST_CASE("a granularity that takes everything can be left out") {
+  document request = rich_request();
+  request["granularity"] = std::int64_t{1} << 62;
+  document const answer = answer_to(request);
+  INFO(answer.dump());
+  CHECK(answer.at("error") == "overflow");
+  CHECK(answer.at("repairs").dump() == R"([{"set":"granularity","to":null}])");
+  CHECK(answer_to(apply(request, answer.at("repairs")[0])).at("ok") == true);
+}
