@@ -2,6 +2,7 @@
 #include "text_format.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace allot::tools {
@@ -43,7 +44,7 @@ std::size_t bar_length(std::int64_t part, std::int64_t whole, std::size_t column
   if (whole <= 0 || part <= 0) { return 0; }
   auto const share = static_cast<double>(part) / static_cast<double>(whole);
   if (share < 0.001) { return 0; }
-  auto const length = static_cast<std::size_t>(share * static_cast<double>(columns) + 0.5);
+  auto const length = static_cast<std::size_t>(std::lround(share * static_cast<double>(columns)));
   return length < 1 ? 1 : length > columns ? columns : length;
 }
 

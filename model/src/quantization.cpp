@@ -59,9 +59,8 @@ quantization read_quantization(config_view const& config) {
     out.expert_format = "fp8_block128";
   } else if (out.method == "mxfp4") {
     out.expert_format = "mxfp4";
-  } else if (out.algorithm == "NVFP4") {
-    out.expert_format = "nvfp4";
-  } else if (out.algorithm == "MIXED_PRECISION" && expert_algorithm(object) == "NVFP4") {
+  } else if (out.algorithm == "NVFP4" ||
+             (out.algorithm == "MIXED_PRECISION" && expert_algorithm(object) == "NVFP4")) {
     out.expert_format = "nvfp4";
   }
   return out;
