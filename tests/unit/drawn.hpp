@@ -87,10 +87,13 @@ class drawer {
     }
     if (pin) { slots = pin->count; }
     if (v.pages_pinned) { pages = v.n_first; }
+    bool const all_that_may = v.pages_pinned && !pin && v.hi > 0 && draw_.chance(40);
+    if (all_that_may) { slots = v.hi; }  // and a page too many: only a stop keeps bytes back
     wide const page = naive::kv_bytes(r, pages + 1) - naive::kv_bytes(r, pages);
     wide const slot = naive::expert_bytes(r, slots + 1) - naive::expert_bytes(r, slots);
     wide const base =
         naive::fixed_bytes(r) + naive::expert_bytes(r, slots) + naive::kv_bytes(r, pages);
+    if (all_that_may) { return toward(base + page * draw_.in(1, 3) - draw_.in(0, 1)); }
     switch (draw_.in(0, 7)) {
       case 0: return toward(base - 1);
       case 1: return toward(base);
