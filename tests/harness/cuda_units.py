@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """cuda_units.py OUT_DIR NAME=INCLUDE… writes OUT_DIR/NAME, a CUDA file that includes INCLUDE twice.
 
-Meson knows no header dependencies of what nvcc compiles. These files stand in for them: they are
-written again whenever a header changes, and that rebuilds their objects.
+An older Meson knows no header dependencies of what nvcc compiles. These files stand in for them: they
+are written again whenever a header changes, and that rebuilds their objects.
 """
 import pathlib
 import sys

@@ -28,12 +28,14 @@ def flags_of(compile_commands: pathlib.Path, control: pathlib.Path) -> tuple:
     else:
         sys.exit(f"{control} is not in {compile_commands}")
     command = shlex.split(entry["command"])
-    for flag, words in (("-o", 2), ("-c", 2), ("-MF", 2), ("-MQ", 2), ("-MD", 1), ("ccache", 1)):
+    if pathlib.PurePath(command[0]).name == "ccache":
+        del command[0]
+    for flag, words in (("-o", 2), ("-c", 2), ("-MF", 2), ("-MQ", 2), ("-MT", 2), ("-MD", 1)):
         while flag in command:
             at = command.index(flag)
             del command[at : at + words]
     # A warning is not what makes a case fail, nor what stops the whole from compiling.
-    unwanted = ("-Werror", "-fdiagnostics-color", "-fcolor-diagnostics")
+    unwanted = ("-Werror", "-Xcompiler=-Werror", "-fdiagnostics-color", "-fcolor-diagnostics")
     return [word for word in command if not word.startswith(unwanted)], entry["directory"]
 
 
