@@ -97,7 +97,13 @@ void add_memory(CLI::App& app, plan_options& out) {
          "--charge",
          [&out](std::vector<std::string> const& values) {
            for (auto const& one : values) {
-             out.charges.push_back(parse_charge("--charge", one));
+             auto const charge = parse_charge("--charge", one);
+             for (auto const& earlier : out.charges) {
+               if (earlier.name == charge.name) {
+                 throw option_error("--charge", one, "a name of its own: two charges have this one");
+               }
+             }
+             out.charges.push_back(charge);
            }
          },
          "a fixed line, such as a workspace; may be repeated")
@@ -115,7 +121,7 @@ void add_context(CLI::App& app, plan_options& out) {
       [&out](auto const& name, auto const& value) {
         out.context_tokens = parse_tokens(name, value);
       });
-  add(app, group, "--max-tokens", "TOKENS", "no more KV cache than this",
+  add(app, group, "--max-tokens", "TOKENS", "grow the KV cache no further than this (never\nbelow the floor)",
       [&out](auto const& name, auto const& value) { out.max_tokens = parse_tokens(name, value); });
   add(app, group, "--pages", "N", "exactly this many usable pages",
       [&out](auto const& name, auto const& value) { out.pages = parse_count(name, value); });

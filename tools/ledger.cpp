@@ -30,7 +30,15 @@ std::vector<ledger_line> ledger_of(solved_plan const& planned) {
   return out;
 }
 
-std::vector<ledger_line> needs_of(solved_plan const& refused) {
+std::int64_t whole_need(solved_plan const& refused) {
+  auto const& error = refused.answer().error;
+  for (std::int32_t i = 0; i < error.repair_count; ++i) {
+    if (error.repairs[i].set == setting::budget) { return error.repairs[i].to; }
+  }
+  return error.needed.count;
+}
+
+std::vector<ledger_line> needs_of(solved_plan const& refused, std::int64_t needed) {
   auto const& asked = refused.request().get();
   auto const& table = refused.table();
   auto out = charges_of(asked);
@@ -38,19 +46,20 @@ std::vector<ledger_line> needs_of(solved_plan const& refused) {
     out.push_back(
         {view_text(table.pools[table.kv_pools].name), state_bytes(table).value, "modelled"});
   }
-  if (refused.answer().error.error == solve_error::fixed_exceeds_budget) { return out; }
+  auto left = needed;
+  for (auto const& one : out) {
+    left -= one.bytes;
+  }
+  if (left == 0) { return out; }  // the refusal stops at what is fixed
   if (table.experts) {
     auto const& experts = *table.experts;
     auto const fewest =
         experts.buffer == prefill_buffer::required ? 2 * experts.per_layer : experts.per_layer;
     auto const slots = experts.pinned_slots ? experts.pinned_slots->count : fewest;
     out.push_back({"experts", expert_bytes(table, slots).value, "modelled"});
+    left -= out.back().bytes;
   }
   // The anchor's floor or pin is what the other terms leave of the needed bytes.
-  auto left = refused.answer().error.needed.count;
-  for (auto const& one : out) {
-    left -= one.bytes;
-  }
   out.push_back({view_text(table.pools[0].name), left, "modelled", true});
   return out;
 }
@@ -58,7 +67,7 @@ std::vector<ledger_line> needs_of(solved_plan const& refused) {
 std::vector<ledger_line> shortfall_ledger_of(solved_plan const& refused) {
   auto const& error = refused.answer().error;
   if (!error.priced) { return {}; }
-  auto out = needs_of(refused);
+  auto out = needs_of(refused, error.needed.count);
   out.push_back({"left", -error.shortfall.count, "modelled"});
   return out;
 }

@@ -20,8 +20,13 @@ struct ledger_line {
 /// \returns the charges, the pools and what is left: they add up to the budget
 [[nodiscard]] std::vector<ledger_line> ledger_of(solved_plan const& planned);
 
-/// \returns what a plan that does not fit needs at least, term by term: they add up to `needed`
-[[nodiscard]] std::vector<ledger_line> needs_of(solved_plan const& refused);
+/// \returns  bytes with which a plan that does not fit would fit: all it needs at least. What the
+///           refusal itself states may be less, since it stops at the first term that is too large.
+[[nodiscard]] std::int64_t whole_need(solved_plan const& refused);
+
+/// \param needed  whole_need(), or what the refusal states
+/// \returns       what a plan that does not fit needs at least, term by term: they add up to `needed`
+[[nodiscard]] std::vector<ledger_line> needs_of(solved_plan const& refused, std::int64_t needed);
 
 /// \returns the same and what would be left, the shortfall below zero: they add up to the budget.
 ///          Empty for a refusal without bytes.

@@ -2,12 +2,40 @@
 #include "option_repairs.hpp"
 #include "plan_text.hpp"
 
+#include <string_view>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace allot::tools {
 namespace {
 
-std::string reason(refusal const& error, request const& asked) {
+/// The option whose number is too large, and that number. A refusal about a term of the plan names no
+/// option: the largest of those that the term is made of is meant.
+std::string overflowing(refusal const& error, plan_options const& options,
+                        std::string const& option) {
+  std::string_view const section{error.binding.section.data,
+                                 static_cast<std::size_t>(error.binding.section.size)};
+  if (section == "demand") { return fmt::format("{} {}", option, error.value); }
+  std::pair<char const*, std::int64_t> largest{"", 0};
+  auto const consider = [&](char const* name, std::int64_t value) {
+    if (value > largest.second) { largest = {name, value}; }
+  };
+  if (section == "kv") {
+    consider("--page-tokens", options.deployment.page_tokens);
+    consider("--tokens", options.tokens.value_or(0));
+    consider("--pages", options.pages.value_or(0));
+    consider("--context", options.context_tokens.value_or(0));
+  } else if (section == "experts") {
+    consider("--slots", options.slots.value_or(0));
+  } else if (section == "state") {
+    consider("--max-running", options.deployment.max_running);
+  }
+  if (largest.second == 0) { return option; }
+  return fmt::format("{} {}", largest.first, largest.second);
+}
+
+std::string reason(refusal const& error, plan_options const& options, request const& asked) {
   auto const option = option_of(error.binding);
   auto const expected =
       std::string{error.expected.data, static_cast<std::size_t>(error.expected.size)};
@@ -39,8 +67,8 @@ std::string reason(refusal const& error, request const& asked) {
                        "the recurrent layers; expected one that does",
                        error.value, asked.state->key_heads, asked.state->value_heads);
     case solve_error::overflow:
-      return fmt::format("{}: the numbers exceed 2^63{}", option,
-                         expected.empty() ? "" : "; expected " + expected);
+      return fmt::format("{}: the numbers exceed 2^63{}", overflowing(error, options, option),
+                         expected.empty() ? "; expected less" : "; expected " + expected);
     default:
       return fmt::format("{} {}: expected {}", option, error.value,
                          expected.empty() ? "another value" : expected);
@@ -51,7 +79,7 @@ std::string reason(refusal const& error, request const& asked) {
 
 std::string misuse_text(model::model_geometry const& model, plan_options const& options,
                         solved_plan const& refused) {
-  auto out = reason(refused.answer().error, refused.request().get()) + "\n";
+  auto out = reason(refused.answer().error, options, refused.request().get()) + "\n";
   auto const repairs = option_repairs(model, options, refused);
   if (!repairs.empty()) {
     out += "Any one of these makes it fit:\n";

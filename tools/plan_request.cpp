@@ -77,6 +77,11 @@ void plan_request::add_notes(model::model_geometry const& model, plan_options co
         "--weights is not given: 0 bytes of resident weights are counted. The plan holds only if "
         "the weights are already outside --free");
   }
+  constexpr std::int64_t mib = 1 << 20;
+  if (options.free_bytes < mib) {
+    notes_.push_back("--free " + grouped(options.free_bytes) +
+                     " is that many bytes; 24GiB is 24 gibibytes");
+  }
   notes_.insert(notes_.end(), pools_.notes.begin(), pools_.notes.end());
   if (options.context_tokens && model.max_positions &&
       *options.context_tokens > *model.max_positions) {

@@ -127,8 +127,14 @@ std::string binding_text(solved_plan const& refused) {
   auto const& asked = refused.request().get();
   auto const name = dotted(error.binding);
   if (name == "budget") { return "the budget is negative: the weights alone do not fit"; }
-  if (name == "charges") { return "the charges are the largest term"; }
-  if (name == "state") { return "the recurrent states are the largest term"; }
+  bool const alone = error.error == solve_error::fixed_exceeds_budget;
+  if (name == "charges") {
+    return alone ? "the charges alone do not fit" : "the charges are the largest term";
+  }
+  if (name == "state") {
+    return alone ? "the recurrent states alone do not fit"
+                 : "the recurrent states are the largest term";
+  }
   if (name == "kv") {
     return fmt::format("the KV cache of the floor, {} tokens, is the largest term",
                        grouped(asked.demand.min_tokens.count));
@@ -195,11 +201,12 @@ std::string shortage_text(model::model_geometry const& model, plan_options const
                           solved_plan const& refused, painter const& paint) {
   auto const& error = refused.answer().error;
   auto const size = [&](std::int64_t bytes) { return size_text(bytes, options.exact_bytes); };
+  auto const needed = whole_need(refused);
   auto out = fmt::format("{} {}: {} short\n\n", paint(colour::strong, printable(model.id)),
-                         paint(colour::bad, "does not fit"), size(error.shortfall.count));
+                         paint(colour::bad, "does not fit"), size(needed - error.budget.count));
   out += wrapped(label("budget"), budget_text(options, error.budget.count));
-  out += wrapped(label("needed"), size(error.needed.count) + ": " + binding_text(refused));
-  out += ledger_text(needs_of(refused), error.needed.count, options.exact_bytes, paint);
+  out += wrapped(label("needed"), size(needed) + " at least: " + binding_text(refused));
+  out += ledger_text(needs_of(refused, needed), needed, options.exact_bytes, paint);
   auto const repairs = option_repairs(model, options, refused);
   out += repairs.empty() ? "\n  No single option makes it fit.\n"
                          : "\n  Any one of these makes it fit:\n";

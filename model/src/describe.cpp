@@ -20,6 +20,15 @@ element kv_element(model_geometry const& model, deployment const& how, model_poo
   return element::bf16;
 }
 
+/// Ranks share the query heads evenly, whatever they do with KV heads.
+void check_query_heads(model_geometry const& model, std::int64_t ranks) {
+  if (model.heads > 0 && model.heads % ranks != 0) {
+    throw deployment_error("tp", std::to_string(ranks),
+                           "does not divide the " + std::to_string(model.heads) +
+                               " query heads; expected a divisor");
+  }
+}
+
 void describe_kv(model_geometry const& model, deployment const& how, element dtype,
                  model_pools& out) {
   auto const extra = how.prediction_layers ? model.mtp_layers : 0;
@@ -35,6 +44,7 @@ void describe_kv(model_geometry const& model, deployment const& how, element dty
     kv.page_tokens = how.page_tokens;
     // Heads that do not split have no bytes: `solve` refuses them by name.
     if (local_heads(kv.kv_heads, kv.tp)) {
+      check_query_heads(model, how.tp);
       out.kv_bytes_per_token = sized(kv.token_bytes(), "the KV rows of a token");
     }
     out.kv = kv;

@@ -80,4 +80,19 @@ static_assert(aimless.error.binding == request_path{"objective"});
 static_assert(repairs_with(aimless.error, {.set = setting::objective,
                                            .to = static_cast<std::int64_t>(objective::experts_first)}));
 
+// What overflows whatever the heads are is `overflow`, which comes before `kv_head_split`.
+static_assert(solve(make_table(gqa{.layers = 1, .kv_heads = 3, .head_dim = 1, .tp = 2, .page_tokens = 64}),
+                    bytes{100}, {.pinned_pages = usable_pages{INT64_MAX}})
+                  .error.error == solve_error::overflow);
+static_assert(solve(make_table(raw_pages{.page_bytes = bytes{1} }, gqa{.layers = 1, .kv_heads = 3,
+                                                                      .head_dim = 1, .tp = 2}),
+                    bytes{100}, {.min_tokens = {10}})
+                  .error.error == solve_error::kv_head_split);
+// A pin that no count can hold is dropped when the floor can do without it.
+constexpr auto heavy = solve(make_table(raw_pages{.page_bytes = bytes{INT64_MAX / 2 + 1}}),
+                             bytes{INT64_MAX},
+                             {.min_tokens = {0}, .min_usable_pages = {0}, .pinned_pages = usable_pages{5}});
+static_assert(heavy.error.error == solve_error::overflow);
+static_assert(repairs_with(heavy.error, {.set = setting::pages, .removes = true}));
+
 }  // namespace

@@ -72,6 +72,11 @@ constexpr std::int64_t window_rows(std::int64_t usable) {
 static_assert(window_rows(8'192) == 8'777 && window_rows(43'879) == 8'777);
 static_assert(window_rows(100'000) == 20'001 && window_rows(200'000) == 40'001);
 
+// An anchor at fault is refused by its own name; the window beside it does not divide by its pages.
+constexpr auto no_page = solve(make_table(gqa{.layers = 1, .kv_heads = 1, .head_dim = 8, .page_tokens = 0}, window),
+                               1_GiB);
+static_assert(no_page.error.binding == request_path{"kv", 0, "page_tokens"});
+
 // window-1: a floor that holds the window and its pages, whatever the ratio says.
 constexpr sliding_window small_window{.layers = 1, .kv_heads = 1, .head_dim = 1,
                                       .window_tokens = 128, .ratio = .1};

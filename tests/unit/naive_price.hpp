@@ -91,8 +91,10 @@ inline wide pages_of(allot::request const& r, std::int64_t i, wide n) {
   return up(times(n, r.kv[0].paging().page_tokens), r.kv[i].paging().page_tokens);
 }
 
-/// Bytes of pool `i` for `n` usable anchor pages.
+/// Bytes of pool `i` for `n` usable anchor pages; none where its heads do not split.
 inline wide pool_bytes(allot::request const& r, std::int64_t i, wide n) {
+  allot::kv_family const& f = r.kv[i];
+  if (f.kind == allot::kv_kind::gqa && heads_here(f.gqa.kv_heads, f.gqa.tp) == 0) { return 0; }
   wide const physical = plus(pages_of(r, i, n), r.kv[i].paging().sentinel_pages);
   page_size const page = page_of(r.kv[i]);
   return plus(rounded(times(physical, page.rows), r.granularity),
@@ -127,7 +129,10 @@ inline page_size state_of(allot::recurrent_state const& s) {
 }
 
 inline wide state_bytes(allot::request const& r) {
-  if (!r.state) { return 0; }
+  if (!r.state || heads_here(r.state->key_heads, r.state->tp) == 0 ||
+      heads_here(r.state->value_heads, r.state->tp) == 0) {
+    return 0;
+  }
   wide const physical = plus(state_slots(r), r.state->sentinel_slots);
   page_size const slot = state_of(*r.state);
   return plus(rounded(times(physical, slot.rows), r.granularity),

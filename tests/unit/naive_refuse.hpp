@@ -100,7 +100,7 @@ inline bool sizes_overflow(allot::request const& r) {
     page_size const page = page_of(f);
     if (page.rows >= limit || page.keys >= limit) { return true; }
   }
-  if (r.state && heads_split(r) && state_slots(r) >= limit) { return true; }
+  if (r.state && state_slots(r) >= limit) { return true; }
   if (r.state && state_splits(r)) {
     page_size const slot = state_of(*r.state);
     if (slot.rows >= limit || slot.keys >= limit) { return true; }
@@ -136,11 +136,11 @@ inline verdict refuse(allot::request const& r) {
     v.slots_pinned = r.experts->pinned_slots.given;
     fewest = v.slots_pinned ? wide{r.experts->pinned_slots->count} : v.lo;
   }
-  // What a later refusal of the list leaves undefined takes no part in the overflow check: heads
-  // that do not split have no bytes, two pins or part of a page no count.
+  // What a later refusal of the list leaves undefined takes no part in the overflow check: two pins
+  // or part of a page are no count, and heads that do not split have no bytes.
   bool const split = heads_split(r);
-  bool const counted = split && whole && !(d.pinned_pages && d.pinned_tokens);
-  wide const fixed = split ? fixed_bytes(r) : charges(r);
+  bool const counted = whole && !(d.pinned_pages && d.pinned_tokens);
+  wide const fixed = fixed_bytes(r);
   wide const kv = counted ? kv_bytes(r, v.n_first) : wide{0};
   wide const needed = plus(plus(fixed, expert_bytes(r, fewest)), kv);
   bool const uncountable = counted && (times(v.n_first, v.page_tokens) >= limit ||

@@ -34,7 +34,9 @@ class table_builder {
   template <describes_pool_family F>
   constexpr void add(F const& family) {
     if (table_.kv_pools == 0) { table_.anchor = family.paging(); }
-    lowering const in{table_.kv_pools, table_.anchor.page_tokens};
+    // An anchor at fault is refused by its own name; those that follow it may still divide by it.
+    std::int64_t const anchor_page = table_.anchor.page_tokens;
+    lowering const in{table_.kv_pools, anchor_page > 0 ? anchor_page : 1};
     ++table_.kv_pools;
     lowered l = family.lower(in, extents_ + table_.extents.size);
     fault_check check{"kv", in.index};

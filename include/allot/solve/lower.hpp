@@ -92,11 +92,12 @@ class table_storage {
   /// Makes room for the request and lowers it. The table is valid until the next call.
   constexpr table_view lower(request const& r) {
     if (r.extent_room() > extent_room_ || r.pool_room() > pool_room_) {
+      // In this order: when memory runs out in between, what is held is still what is freed.
       release();
+      extents_ = new extent[static_cast<std::size_t>(r.extent_room())]{};
       extent_room_ = r.extent_room();
+      pools_ = new pool[static_cast<std::size_t>(r.pool_room())]{};
       pool_room_ = r.pool_room();
-      extents_ = new extent[static_cast<std::size_t>(extent_room_)]{};
-      pools_ = new pool[static_cast<std::size_t>(pool_room_)]{};
     }
     return allot::lower(r, extents_, pools_);
   }
@@ -105,6 +106,10 @@ class table_storage {
   constexpr void release() {
     delete[] extents_;
     delete[] pools_;
+    extents_ = nullptr;
+    pools_ = nullptr;
+    extent_room_ = 0;
+    pool_room_ = 0;
   }
 
   extent* extents_ = nullptr;

@@ -9,6 +9,10 @@
 
 namespace allot {
 
+// g++ 12 counts a scoped enumerator as shadowing a type of its name.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+
 /// A setting of a request that a repair may change. Never the model's geometry.
 enum class setting : std::uint8_t {
   budget,            ///< to: net bytes
@@ -28,6 +32,8 @@ enum class setting : std::uint8_t {
   tokens,            ///< demand.tokens
   objective,         ///< to: an objective
 };
+
+#pragma GCC diagnostic pop
 
 /// One change that alone makes the request solvable.
 struct repair {

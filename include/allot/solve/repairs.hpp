@@ -110,9 +110,11 @@ class repair_finder {
   }
 
   /// Where no number that is stated can be lowered enough: a pin replaces both floors, or what
-  /// max_running and the prefix cache ask of the state.
+  /// max_running and the prefix cache ask of the state; without its pin a floor of 0 may do.
   constexpr void pin_what_fits() {
-    if (!p_.demand.pinned_pages && !p_.demand.pinned_tokens) {
+    if (p_.demand.pinned_pages || p_.demand.pinned_tokens) {
+      drop(p_.demand.pinned_pages ? setting::pages : setting::tokens);
+    } else {
       lower(setting::pages, unlimited, 1, pages_that_fit());
     }
     if (p_.table.state && !p_.table.state->pinned_slots) {

@@ -14,6 +14,9 @@ namespace allot::detail {
 /// How far from the asked tensor-parallel size a repair is looked for. No rig comes near.
 inline constexpr std::int64_t tp_reach = 4096;
 
+/// Pools lowered in search of one repair: bounds the time a request of very many pools can take.
+inline constexpr std::int64_t most_lowerings = 1 << 18;
+
 /// Finds repairs of what a table has forgotten or could not be lowered from: it makes each change
 /// in a copy of the request, and lowers that.
 class request_repair_finder {
@@ -63,6 +66,8 @@ class request_repair_finder {
   }
 
   constexpr bool works(repair const& r) {
+    left_ -= asked_.kv.size + asked_.charges.size + 1;
+    if (left_ < 0 && ++over_ > 1) { return false; }  // the first is always tried
     for (std::int64_t i = 0; i < asked_.kv.size; ++i) {
       families_[i] = asked_.kv[i];
     }
@@ -157,6 +162,8 @@ class request_repair_finder {
   pool* pools_;
   kv_family* families_;
   charge* charges_;
+  std::int64_t left_ = most_lowerings;
+  std::int64_t over_ = 0;
 };
 
 /// Adds the repairs that only the whole request can be tried with.

@@ -85,7 +85,7 @@ class term_finder {
     checked const net = b_.net();
     if (net.overflowed) { return refuse(solve_error::overflow, {"budget"}); }
     x_.budget = net.value;
-    state_ = t_.found ? checked{} : state_bytes(t_);  // pools that do not split have no bytes
+    state_ = state_bytes(t_);  // none, where the heads do not split
     fixed_ = t_.charge_bytes + state_;
     if (fixed_.overflowed) {
       return refuse(solve_error::overflow, {state_.overflowed ? text{"state"} : text{"charges"}});
@@ -126,7 +126,7 @@ class term_finder {
 
   constexpr bool nothing_overflows() {
     bool const one_count = !(d_.pinned_pages && d_.pinned_tokens) && tokens_split_pages_;
-    if (one_count && !t_.found) {
+    if (one_count) {  // a pool whose heads do not split has no bytes, the others have
       if (x_.n_first > countable_) {
         bool const by_tokens = x_.n_floor != d_.min_usable_pages.count;
         text const field = d_.pinned_pages    ? text{"pages"}

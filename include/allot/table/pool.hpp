@@ -9,8 +9,14 @@
 
 namespace allot {
 
+// g++ 12 counts a scoped enumerator as shadowing a type of its name.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+
 /// What a pool's counts are counted in.
 enum class pool_unit : std::uint8_t { pages, tokens, slots };
+
+#pragma GCC diagnostic pop
 
 /// One pool of the table: a run of extents, and how to read its usable and physical counts.
 /// The first extent of a pool is the one whose rows are its physical count.

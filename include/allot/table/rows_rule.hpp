@@ -15,6 +15,10 @@ struct counts {
   std::int64_t state_slots = 0;   ///< usable recurrent-state slots
 };
 
+// g++ 12 counts a scoped enumerator as shadowing a type of its name.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+
 /// What a rule counts from.
 enum class rows_of : std::uint8_t {
   anchor_pages,     ///< usable ones
@@ -23,6 +27,8 @@ enum class rows_of : std::uint8_t {
   state_slots,
   extent,  ///< the rows of an earlier extent of the same pool: `rows_rule::extent_index`
 };
+
+#pragma GCC diagnostic pop
 
 /// Rows of an extent as data, so that one walk can price, prove, lay out and allocate it:
 ///
