@@ -14,15 +14,19 @@ using namespace allot;
 
 constexpr raw_pages pages{.page_bytes = bytes{1'622'016}, .page_tokens = 64};
 constexpr gqa attention{.layers = 48, .kv_heads = 4, .head_dim = 128, .page_tokens = 64};
-constexpr recurrent_state state{.layers = 36, .key_heads = 16, .value_heads = 32,
-                                .key_head_dim = 128, .value_head_dim = 128, .conv_kernel = 4,
+constexpr recurrent_state state{.layers = 36,
+                                .key_heads = 16,
+                                .value_heads = 32,
+                                .key_head_dim = 128,
+                                .value_head_dim = 128,
+                                .conv_kernel = 4,
                                 .max_running = 4};
 constexpr expert_bank experts{.slot_bytes = bytes{2'772'480}, .per_layer = 512, .layers = 48};
 
 constexpr auto one_pool = make_table(pages, experts);
-constexpr auto several = make_table(attention, gqa{.layers = 1, .kv_heads = 8, .head_dim = 128,
-                                                   .page_tokens = 256},
-                                    state, experts, charge{"workspace", bytes{268'435'456}});
+constexpr auto several =
+    make_table(attention, gqa{.layers = 1, .kv_heads = 8, .head_dim = 128, .page_tokens = 256},
+               state, experts, charge{"workspace", bytes{268'435'456}});
 
 /// Budgets that differ from call to call, so that nothing can be hoisted or predicted.
 class budgets {
@@ -98,9 +102,8 @@ void lay_out_plan(benchmark::State& bench) {
   for (auto _ : bench) {
     at.anchor_pages ^= 1;
     std::int64_t last = 0;
-    auto const total = lay_out(several, at, [&](std::int32_t, placement const& place) {
-      last = place.offset;
-    });
+    auto const total =
+        lay_out(several, at, [&](std::int32_t, placement const& place) { last = place.offset; });
     benchmark::DoNotOptimize(total.value);
     benchmark::DoNotOptimize(last);
   }

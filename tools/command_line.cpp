@@ -100,7 +100,8 @@ void add_memory(CLI::App& app, plan_options& out) {
              auto const charge = parse_charge("--charge", one);
              for (auto const& earlier : out.charges) {
                if (earlier.name == charge.name) {
-                 throw option_error("--charge", one, "a name of its own: two charges have this one");
+                 throw option_error("--charge", one,
+                                    "a name of its own: two charges have this one");
                }
              }
              out.charges.push_back(charge);
@@ -121,7 +122,8 @@ void add_context(CLI::App& app, plan_options& out) {
       [&out](auto const& name, auto const& value) {
         out.context_tokens = parse_tokens(name, value);
       });
-  add(app, group, "--max-tokens", "TOKENS", "grow the KV cache no further than this (never\nbelow the floor)",
+  add(app, group, "--max-tokens", "TOKENS",
+      "grow the KV cache no further than this (never\nbelow the floor)",
       [&out](auto const& name, auto const& value) { out.max_tokens = parse_tokens(name, value); });
   add(app, group, "--pages", "N", "exactly this many usable pages",
       [&out](auto const& name, auto const& value) { out.pages = parse_count(name, value); });

@@ -25,7 +25,8 @@ struct ledger_line {
 [[nodiscard]] std::int64_t whole_need(solved_plan const& refused);
 
 /// \param needed  whole_need(), or what the refusal states
-/// \returns       what a plan that does not fit needs at least, term by term: they add up to `needed`
+/// \returns       what a plan that does not fit needs at least, term by term: they add up to
+/// `needed`
 [[nodiscard]] std::vector<ledger_line> needs_of(solved_plan const& refused, std::int64_t needed);
 
 /// \returns the same and what would be left, the shortfall below zero: they add up to the budget.

@@ -2,16 +2,15 @@
 #include "option_repairs.hpp"
 #include "plan_text.hpp"
 
+#include <fmt/format.h>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace allot::tools {
 namespace {
 
-/// The option whose number is too large, and that number. A refusal about a term of the plan names no
-/// option: the largest of those that the term is made of is meant.
+/// The option whose number is too large, and that number. A refusal about a term of the plan names
+/// no option: the largest of those that the term is made of is meant.
 std::string overflowing(refusal const& error, plan_options const& options,
                         std::string const& option) {
   std::string_view const section{error.binding.section.data,

@@ -2,7 +2,8 @@
 #pragma once
 
 // The whole planning library: describe, lower, solve, lay out. Standard library only; a tuple of
-// families through Boost.Hana is the opt-in <allot/hana.hpp>, the laws as predicates <allot/laws.hpp>.
+// families through Boost.Hana is the opt-in <allot/hana.hpp>, the laws as predicates
+// <allot/laws.hpp>.
 
 // IWYU pragma: begin_exports
 #include <allot/core/units.hpp>

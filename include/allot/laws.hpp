@@ -44,8 +44,8 @@ constexpr bool sentinels_are_priced(table_view const& t, plan const& p) {
 
 /// L3, never over budget, and every byte is accounted for.
 constexpr bool never_over_budget(table_view const& t, plan const& p) {
-  checked const taken = fixed_bytes(t) + expert_bytes(t, p.slots.count) +
-                        kv_bytes(t, p.pages.count);
+  checked const taken =
+      fixed_bytes(t) + expert_bytes(t, p.slots.count) + kv_bytes(t, p.pages.count);
   return taken <= checked{p.budget.count} && p.left.count >= 0 &&
          taken + p.left.count == checked{p.budget.count} &&
          checked{p.fixed.count} + p.experts.count + p.kv.count == taken;
@@ -138,10 +138,10 @@ constexpr bool repairs_repair(problem const& p, refusal const& r) {
 constexpr bool hold(problem const& p, outcome const& out) {
   table_view const& t = p.table;
   if (!out) { return shortfall_is_true(out.error) && repairs_repair(p, out.error); }
-  return carved_is_priced(t, *out) && sentinels_are_priced(t, *out) &&
-         never_over_budget(t, *out) && is_maximal(t, p.demand, *out) &&
-         floors_hold(t, p.demand, *out) && pins_hold(t, p.demand, *out) &&
-         slots_in_range(t, *out) && differences_are_noted(t, p.demand, p.objective, *out);
+  return carved_is_priced(t, *out) && sentinels_are_priced(t, *out) && never_over_budget(t, *out) &&
+         is_maximal(t, p.demand, *out) && floors_hold(t, p.demand, *out) &&
+         pins_hold(t, p.demand, *out) && slots_in_range(t, *out) &&
+         differences_are_noted(t, p.demand, p.objective, *out);
 }
 
 /// L10, monotone: with a larger budget a plan stays a plan, and never has fewer slots under

@@ -44,7 +44,8 @@ constexpr architecture known[] = {
 constexpr std::string_view readable =
     "this architecture is not known to this version, which reads grouped-query (Llama, Mistral, "
     "Mixtral, Qwen2/3, GLM-4.x, MiniMax-M2, Phi, Hunyuan-A13B), MLA (DeepSeek V2/V3/V3.2, Kimi "
-    "K2, GLM-5) and gated-delta (Qwen3-Next, Qwen3.5, Qwen3.6) models; pages of a known size can be "
+    "K2, GLM-5) and gated-delta (Qwen3-Next, Qwen3.5, Qwen3.6) models; pages of a known size can "
+    "be "
     "described to `allot solve` as a raw pool";
 
 /// A subset of a configuration without names: decided by the fields that only one kind has.

@@ -23,9 +23,9 @@ element kv_element(model_geometry const& model, deployment const& how, model_poo
 /// Ranks share the query heads evenly, whatever they do with KV heads.
 void check_query_heads(model_geometry const& model, std::int64_t ranks) {
   if (model.heads > 0 && model.heads % ranks != 0) {
-    throw deployment_error("tp", std::to_string(ranks),
-                           "does not divide the " + std::to_string(model.heads) +
-                               " query heads; expected a divisor");
+    throw deployment_error(
+        "tp", std::to_string(ranks),
+        "does not divide the " + std::to_string(model.heads) + " query heads; expected a divisor");
   }
 }
 

@@ -15,28 +15,29 @@ consteval bool never_over_and_maximal(demand d, objective o, std::int64_t to, st
   return for_budgets(-50, to, step, [&](bytes b) {
     auto const p = solve(Table, b, d, o);
     return !p || (laws::never_over_budget(Table, *p) && laws::is_maximal(Table, d, *p) &&
-                  laws::slots_in_range(Table, *p) &&
-                  laws::differences_are_noted(Table, d, o, *p));
+                  laws::slots_in_range(Table, *p) && laws::differences_are_noted(Table, d, o, *p));
   });
 }
 
-static_assert(never_over_and_maximal<seed>({.min_tokens = {256}}, objective::experts_first, 9'000, 13));
+static_assert(never_over_and_maximal<seed>({.min_tokens = {256}}, objective::experts_first, 9'000,
+                                           13));
 static_assert(never_over_and_maximal<seed>({.min_tokens = {1}, .target_tokens = tokens{1000}},
                                            objective::context_first, 9'000, 13));
 static_assert(never_over_and_maximal<seed>({.min_tokens = {1}, .max_tokens = tokens{700}},
                                            objective::context_first, 9'000, 17));
-static_assert(never_over_and_maximal<mixed>({.min_tokens = {20}}, objective::experts_first, 60'000, 307));
+static_assert(never_over_and_maximal<mixed>({.min_tokens = {20}}, objective::experts_first, 60'000,
+                                            307));
 static_assert(never_over_and_maximal<mixed>({.min_tokens = {20}, .target_tokens = tokens{90}},
                                             objective::context_first, 60'000, 307));
-static_assert(never_over_and_maximal<dense>({.min_tokens = {1}}, objective::experts_first, 6'000, 13));
+static_assert(never_over_and_maximal<dense>({.min_tokens = {1}}, objective::experts_first, 6'000,
+                                            13));
 
 // cap-1: a kernel addresses at most 992 slots; the bytes roll into the context.
 constexpr auto capped = solve_or_stop(
-    make_table(raw_pages{.page_bytes = bytes{20'480}},
-               expert_bank{.slot_bytes = bytes{1'769'472},
-                           .per_layer = 256,
-                           .layers = 40,
-                           .max_slots = expert_slots{992}}),
+    make_table(raw_pages{.page_bytes = bytes{20'480}}, expert_bank{.slot_bytes = bytes{1'769'472},
+                                                                   .per_layer = 256,
+                                                                   .layers = 40,
+                                                                   .max_slots = expert_slots{992}}),
     20_GiB);
 static_assert(capped.slots == expert_slots{992} && capped.pages == usable_pages{962'866});
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves the byte formulas against published numbers.
-// Guards: a draft model priced with the target's heads, an index slab nobody priced, K counted twice
-// for a latent cache, an element size that was assumed (cases quant-*, mla-*, draft-*, tp-*).
+// Guards: a draft model priced with the target's heads, an index slab nobody priced, K counted
+// twice for a latent cache, an element size that was assumed (cases quant-*, mla-*, draft-*, tp-*).
 
 #include "fixtures.hpp"
 
@@ -15,8 +15,13 @@ constexpr gqa qwen_fp8{.layers = 28, .kv_heads = 8, .head_dim = 128, .dtype = el
 static_assert(qwen.token_bytes().value == 114'688 && qwen_fp8.token_bytes().value == 57'344);
 
 // quant-2: fp8 rows with 4-byte scales, and a bf16 index slab of 64 B a token a layer.
-constexpr gqa scaled{.layers = 12, .kv_heads = 2, .head_dim = 256, .dtype = element::fp8,
-                     .scale_bytes = 4, .index = index_slab{32, 12}, .page_tokens = 64,
+constexpr gqa scaled{.layers = 12,
+                     .kv_heads = 2,
+                     .head_dim = 256,
+                     .dtype = element::fp8,
+                     .scale_bytes = 4,
+                     .index = index_slab{32, 12},
+                     .page_tokens = 64,
                      .sentinel_pages = 0};
 static_assert(scaled.token_bytes().value + scaled.index->token_bytes().value == 13'248);
 static_assert(kv_bytes(make_table(scaled), 1).value == 847'872);
@@ -24,8 +29,11 @@ static_assert(kv_bytes(make_table(scaled), 1).value == 847'872);
 // mla-1: a latent row is one row, not a K and a V.
 static_assert(mla{.layers = 27, .latent_dim = 576}.token_bytes().value * 32'768 == 1'019'215'872);
 // mla-2: 61 layers of 656 B and an index row of 132 B, which was not priced.
-constexpr mla sparse{.layers = 61, .latent_dim = 656, .dtype = element::fp8,
-                     .index = index_slab{132, 61, element::fp8}, .sentinel_pages = 0};
+constexpr mla sparse{.layers = 61,
+                     .latent_dim = 656,
+                     .dtype = element::fp8,
+                     .index = index_slab{132, 61, element::fp8},
+                     .sentinel_pages = 0};
 static_assert(kv_bytes(make_table(sparse), 1'462'784).value == 70'313'101'312);
 // draft-2: the prediction layer keeps a cache too: 79 layers, not 78.
 static_assert(mla{.layers = 79, .latent_dim = 576}.token_bytes().value * 202'752 == 18'452'054'016);
@@ -43,21 +51,29 @@ static_assert(local_heads(1, 8).value == 1 && local_heads(8, 32).value == 1);
 static_assert(!local_heads(8, 3) && !local_heads(6, 4));
 
 // K and V of different widths; V is K; a half-byte row rounds up to whole bytes.
-static_assert(gqa{.layers = 1, .kv_heads = 1, .head_dim = 192, .v_head_dim = 128}.token_bytes().value ==
-              640);
+static_assert(
+    gqa{.layers = 1, .kv_heads = 1, .head_dim = 192, .v_head_dim = 128}.token_bytes().value == 640);
 static_assert(gqa{.layers = 1, .kv_heads = 1, .head_dim = 192, .v_head_dim = 0, .scale_bytes = 4}
-                  .token_bytes().value == 388);
+                  .token_bytes()
+                  .value == 388);
 static_assert(row_bytes(element::fp4, 5).value == 3 && row_bytes(element::fp4, 6).value == 3);
 
 // Gated delta net: docs/formulas.md, 46 layers of 4 heads on one rank.
-constexpr recurrent_state delta{.layers = 46, .key_heads = 4, .value_heads = 4, .key_head_dim = 64,
-                                .value_head_dim = 128, .conv_kernel = 4, .max_running = 32};
+constexpr recurrent_state delta{.layers = 46,
+                                .key_heads = 4,
+                                .value_heads = 4,
+                                .key_head_dim = 64,
+                                .value_head_dim = 128,
+                                .conv_kernel = 4,
+                                .max_running = 32};
 static_assert(delta.conv_bytes().value + delta.recurrent_bytes().value == 6'311'936);
 static_assert(delta.slots().usable().value == 32);
 static_assert(state_slots_rule{.max_running = 32, .prefix_cached = true, .snapshot_ratio = 3.0}
-                  .usable().value == 224);
+                  .usable()
+                  .value == 224);
 static_assert(state_slots_rule{.max_running = 8, .prefix_cached = true, .snapshot_ratio = 0.1}
-                  .usable().value == 36);  // at least four snapshots
+                  .usable()
+                  .value == 36);  // at least four snapshots
 
 // Experts: what one slot holds.
 static_assert(expert_bytes(expert_format::bf16, 2048, 768).value == 9'437'184);

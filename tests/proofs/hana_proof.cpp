@@ -13,12 +13,13 @@ namespace {
 using namespace proofs;
 namespace hana = boost::hana;
 
-constexpr auto tenants = hana::make_tuple(
-    raw_pages{.page_bytes = bytes{10}, .page_tokens = 64},
-    expert_bank{.slot_bytes = bytes{100}, .per_layer = 2, .layers = 25},
-    charge{"workspace", bytes{3}});
+constexpr auto tenants =
+    hana::make_tuple(raw_pages{.page_bytes = bytes{10}, .page_tokens = 64},
+                     expert_bank{.slot_bytes = bytes{100}, .per_layer = 2, .layers = 25},
+                     charge{"workspace", bytes{3}});
 constexpr auto from_tuple = make_table(tenants);
-static_assert(solve_or_stop(from_tuple, bytes{943}, {.min_tokens = {256}}).slots == expert_slots{8});
+static_assert(solve_or_stop(from_tuple, bytes{943}, {.min_tokens = {256}}).slots ==
+              expert_slots{8});
 static_assert(kv_bytes(from_tuple, 13) == kv_bytes(seed, 13));
 
 /// A family no header of ours knows: a page of rows and one row of bookkeeping for all pages.
@@ -27,9 +28,13 @@ struct journalled_pages {
   constexpr allot::paging paging() const { return {.page_tokens = 32, .sentinel_pages = 1}; }
   constexpr lowered lower(lowering const& in, extent* out) const {
     out[0] = {.name = "rows", .row_bytes = 96, .rows = page_rows(paging(), in)};
-    out[1] = {.name = "journal", .row_bytes = 8, .rows = {.of = rows_of::extent, .extent_index = 0,
-                                                          .mul = 2, .plus = 1}};
-    return {.pool = {.name = "journalled", .family = "journalled", .page_tokens = 32, .sentinel = 1,
+    out[1] = {.name = "journal",
+              .row_bytes = 8,
+              .rows = {.of = rows_of::extent, .extent_index = 0, .mul = 2, .plus = 1}};
+    return {.pool = {.name = "journalled",
+                     .family = "journalled",
+                     .page_tokens = 32,
+                     .sentinel = 1,
                      .extents = 2}};
   }
 };

@@ -33,8 +33,8 @@ static_assert(places.places[1].offset == places.places[0].end());
 static_assert(places.places[2].offset == places.places[1].end());
 static_assert(places.places[5].offset == places.places[4].end());
 static_assert(places.total.count == places.places[5].end());
-static_assert(places.total.count ==
-              plan_of_mixed.kv.count + plan_of_mixed.experts.count + plan_of_mixed.fixed.count - 1040);
+static_assert(places.total.count == plan_of_mixed.kv.count + plan_of_mixed.experts.count +
+                                        plan_of_mixed.fixed.count - 1040);
 
 // round-2: 36 buffers of 400 B a token, each rounded up to 2 MiB: the last 4096 tokens are free.
 constexpr extent buffers[] = {{.name = "kv", .row_bytes = 400, .rows = {}, .copies = 36}};

@@ -16,8 +16,8 @@ constexpr auto error_of(outcome const& out) {
   return out.error.error;
 }
 
-static_assert(error_of(solve(make_table(gqa{.layers = huge, .kv_heads = 8, .head_dim = 128}), 1_GiB)) ==
-              solve_error::overflow);
+static_assert(error_of(solve(make_table(gqa{.layers = huge, .kv_heads = 8, .head_dim = 128}),
+                             1_GiB)) == solve_error::overflow);
 static_assert(error_of(solve(make_table(mla{.layers = huge, .latent_dim = huge}), 1_GiB)) ==
               solve_error::overflow);
 static_assert(error_of(solve(make_table(raw_pages{.page_bytes = bytes{huge}}), 1_GiB)) ==
@@ -25,19 +25,21 @@ static_assert(error_of(solve(make_table(raw_pages{.page_bytes = bytes{huge}}), 1
 static_assert(error_of(solve(make_table(raw_pages{.page_bytes = bytes{10}},
                                         charge{"a", bytes{huge}}, charge{"b", bytes{1}}),
                              1_GiB)) == solve_error::overflow);
-static_assert(error_of(solve(make_table(raw_pages{.page_bytes = bytes{10}},
-                                        expert_bank{.slot_bytes = bytes{1},
-                                                    .per_layer = huge,
-                                                    .layers = 2}),
-                             1_GiB)) == solve_error::overflow);
+static_assert(
+    error_of(solve(make_table(raw_pages{.page_bytes = bytes{10}},
+                              expert_bank{.slot_bytes = bytes{1}, .per_layer = huge, .layers = 2}),
+                   1_GiB)) == solve_error::overflow);
 static_assert(error_of(solve(seed, 1_GiB, {.min_tokens = {huge}})) == solve_error::overflow);
 static_assert(error_of(solve(seed, 1_GiB, {.pinned_pages = usable_pages{huge}})) ==
               solve_error::overflow);
 static_assert(error_of(solve(seed, budget::share_of({huge}, 1.0, {}))) == solve_error::overflow);
 static_assert(error_of(solve(make_table(raw_pages{.page_bytes = bytes{10}},
-                                        recurrent_state{.layers = huge, .key_heads = 2,
-                                                        .value_heads = 2, .key_head_dim = 128,
-                                                        .value_head_dim = 128, .conv_kernel = 4}),
+                                        recurrent_state{.layers = huge,
+                                                        .key_heads = 2,
+                                                        .value_heads = 2,
+                                                        .key_head_dim = 128,
+                                                        .value_head_dim = 128,
+                                                        .conv_kernel = 4}),
                              1_GiB)) == solve_error::overflow);
 
 // An overflowing floor is repaired like any other that is too large.

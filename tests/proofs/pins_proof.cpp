@@ -37,12 +37,12 @@ constexpr auto pinned_slots(std::int64_t slots, prefill_buffer buffer) {
                                 .buffer = buffer});
 }
 constexpr demand small{.min_tokens = {64}};
-static_assert(solve_or_stop(pinned_slots(7, prefill_buffer::preferred), bytes{2'000}, small).slots ==
-              expert_slots{7});
-static_assert(solve_or_stop(pinned_slots(4, prefill_buffer::preferred), bytes{2'000}, small)
-                  .prefill_buffer);
-static_assert(!solve_or_stop(pinned_slots(3, prefill_buffer::preferred), bytes{2'000}, small)
-                   .prefill_buffer);
+static_assert(solve_or_stop(pinned_slots(7, prefill_buffer::preferred), bytes{2'000}, small)
+                  .slots == expert_slots{7});
+static_assert(
+    solve_or_stop(pinned_slots(4, prefill_buffer::preferred), bytes{2'000}, small).prefill_buffer);
+static_assert(
+    !solve_or_stop(pinned_slots(3, prefill_buffer::preferred), bytes{2'000}, small).prefill_buffer);
 static_assert(solve(pinned_slots(3, prefill_buffer::required), bytes{2'000}, small).error.error ==
               solve_error::slots_out_of_range);
 static_assert(solve(pinned_slots(1, prefill_buffer::off), bytes{2'000}, small).error.error ==

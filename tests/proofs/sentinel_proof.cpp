@@ -18,10 +18,10 @@ static_assert(motivating.physical == physical_pages{14});
 static_assert(motivating.kv == bytes{140} && motivating.left == bytes{0});
 
 // sentinel-2: a greedy fill overran by exactly one page.
-constexpr auto greedy = solve_or_stop(
-    make_table(raw_pages{.page_bytes = bytes{10}},
-               expert_bank{.slot_bytes = bytes{100}, .per_layer = 2, .layers = 25}),
-    bytes{1000}, {.min_tokens = {10}});
+constexpr auto greedy =
+    solve_or_stop(make_table(raw_pages{.page_bytes = bytes{10}},
+                             expert_bank{.slot_bytes = bytes{100}, .per_layer = 2, .layers = 25}),
+                  bytes{1000}, {.min_tokens = {10}});
 static_assert(greedy.slots == expert_slots{8} && greedy.pages == usable_pages{19});
 
 // seed-1: a 48 GiB card, 512 experts in 48 layers, 262144 tokens pinned.

@@ -66,44 +66,55 @@ static_assert(window.floor_rows(1).value == 4 * (1040 + 1024 + 128 + 2));
 static_assert(window.floor_rows(1).value == 8'776);
 constexpr auto beside_window = make_table(raw_pages{.page_bytes = bytes{20'480}}, window);
 constexpr std::int64_t window_rows(std::int64_t usable) {
-  return rows(beside_window.extents + 1, 0,
-              {.anchor_pages = usable, .anchor_physical = usable + 1}).value;
+  return rows(beside_window.extents + 1, 0, {.anchor_pages = usable, .anchor_physical = usable + 1})
+      .value;
 }
 static_assert(window_rows(8'192) == 8'777 && window_rows(43'879) == 8'777);
 static_assert(window_rows(100'000) == 20'001 && window_rows(200'000) == 40'001);
 
 // An anchor at fault is refused by its own name; the window beside it does not divide by its pages.
-constexpr auto no_page = solve(make_table(gqa{.layers = 1, .kv_heads = 1, .head_dim = 8, .page_tokens = 0}, window),
-                               1_GiB);
+constexpr auto no_page = solve(
+    make_table(gqa{.layers = 1, .kv_heads = 1, .head_dim = 8, .page_tokens = 0}, window), 1_GiB);
 static_assert(no_page.error.binding == request_path{"kv", 0, "page_tokens"});
 
 // window-1: a floor that holds the window and its pages, whatever the ratio says.
-constexpr sliding_window small_window{.layers = 1, .kv_heads = 1, .head_dim = 1,
-                                      .window_tokens = 128, .ratio = .1};
+constexpr sliding_window small_window{
+    .layers = 1, .kv_heads = 1, .head_dim = 1, .window_tokens = 128, .ratio = .1};
 static_assert(small_window.floor_rows(256).value == 256 + 128 + 128 + 512);
 
 // Stepwise costs keep every law, whatever the budget and the granularity.
-constexpr sliding_window odd_window{.layers = 2, .kv_heads = 1, .head_dim = 3, .window_tokens = 5,
-                                    .ratio = .37, .retain_gap = 2, .eviction_interval = 3};
+constexpr sliding_window odd_window{.layers = 2,
+                                    .kv_heads = 1,
+                                    .head_dim = 3,
+                                    .window_tokens = 5,
+                                    .ratio = .37,
+                                    .retain_gap = 2,
+                                    .eviction_interval = 3};
 constexpr auto with_window =
     make_table(gqa{.layers = 3, .kv_heads = 1, .head_dim = 2, .page_tokens = 4}, odd_window,
                expert_bank{.slot_bytes = bytes{997}, .per_layer = 5, .layers = 7});
 constexpr std::int64_t small_ratios[] = {0, 4, 128};
-constexpr auto with_tiers = make_table(
-    compressed_tiers{.head_dim = 2, .index_head_dim = 1, .compress_ratios = small_ratios,
-                     .window_tokens = 8, .window_ratio = .3, .max_seq_tokens = 40},
-    expert_bank{.slot_bytes = bytes{1'997}, .per_layer = 5, .layers = 7});
+constexpr auto with_tiers =
+    make_table(compressed_tiers{.head_dim = 2,
+                                .index_head_dim = 1,
+                                .compress_ratios = small_ratios,
+                                .window_tokens = 8,
+                                .window_ratio = .3,
+                                .max_seq_tokens = 40},
+               expert_bank{.slot_bytes = bytes{1'997}, .per_layer = 5, .layers = 7});
 
 template <auto const& Table>
 consteval bool laws_hold(std::int64_t granularity, std::int64_t to, std::int64_t step) {
   demand const d{.min_tokens = {30}};
   auto const table = Table.with_granularity(granularity);
   bool planned = false;
-  return for_budgets(0, to, step, [&](bytes b) {
-    auto const out = solve(table, b, d);
-    planned = planned || out;
-    return laws::hold({table, b, d, objective::experts_first}, out);
-  }) && planned;
+  return for_budgets(0, to, step,
+                     [&](bytes b) {
+                       auto const out = solve(table, b, d);
+                       planned = planned || out;
+                       return laws::hold({table, b, d, objective::experts_first}, out);
+                     }) &&
+         planned;
 }
 static_assert(laws_hold<with_window>(1, 40'000, 997));
 static_assert(laws_hold<with_window>(256, 40'000, 997));

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
-/// What a request costs, written from docs/contract.md and the formulas a second time: no table, no rows
-/// rules, no checked arithmetic, 128-bit integers that stop growing above what 64 bits hold.
+/// What a request costs, written from docs/contract.md and the formulas a second time: no table, no
+/// rows rules, no checked arithmetic, 128-bit integers that stop growing above what 64 bits hold.
 namespace naive {
 
 __extension__ typedef __int128 wide;  // NOLINT(modernize-use-using)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// All 300 requests of solve_wide.jsonl, windows and tiers included, through the families themselves:
-// the oracle of what the JSON form does not read yet.
+// All 300 requests of solve_wide.jsonl, windows and tiers included, through the families
+// themselves: the oracle of what the JSON form does not read yet.
+#include "vectors.hpp"
+
 #include <allot/allot.hpp>
 #include <allot/laws.hpp>
 
@@ -11,8 +13,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-#include "vectors.hpp"
 
 using namespace allot;
 using namespace allot_test;
@@ -49,7 +49,9 @@ struct lowered_row {
       charges.push_back({"charge", {c.at("bytes")}});
     }
     builder.set_charges({charges.data(), static_cast<std::int64_t>(charges.size())});
-    for (document const& p : r.at("kv")) { add(p, p.at("family")); }
+    for (document const& p : r.at("kv")) {
+      add(p, p.at("family"));
+    }
     if (r.contains("state")) { add_state(r.at("state")); }
     document const& e = r.at("experts");
     builder.add(expert_bank{.slot_bytes = {e.at("slot_bytes")},
@@ -82,31 +84,32 @@ struct lowered_row {
                       .sentinel_pages = sentinels});
     } else if (family == "sliding_window") {
       auto const pinned = count_of(p, "pinned_tokens");
-      builder.add(sliding_window{
-          .layers = p.at("layers"),
-          .kv_heads = p.at("kv_heads"),
-          .head_dim = p.at("head_dim"),
-          .v_head_dim = count_of(p, "v_head_dim"),
-          .dtype = dtype_of(p),
-          .window_tokens = p.at("window_tokens"),
-          .prefill_chunk_tokens = count_of(p, "prefill_chunk_tokens"),
-          .max_running = p.at("max_running"),
-          .ratio = share_given(p, "ratio"),
-          .pinned_tokens = pinned ? maybe<tokens>{tokens{*pinned}} : maybe<tokens>{},
-          .prefix_cached = p.value("prefix_cached", true)});
+      builder.add(
+          sliding_window{.layers = p.at("layers"),
+                         .kv_heads = p.at("kv_heads"),
+                         .head_dim = p.at("head_dim"),
+                         .v_head_dim = count_of(p, "v_head_dim"),
+                         .dtype = dtype_of(p),
+                         .window_tokens = p.at("window_tokens"),
+                         .prefill_chunk_tokens = count_of(p, "prefill_chunk_tokens"),
+                         .max_running = p.at("max_running"),
+                         .ratio = share_given(p, "ratio"),
+                         .pinned_tokens = pinned ? maybe<tokens>{tokens{*pinned}} : maybe<tokens>{},
+                         .prefix_cached = p.value("prefix_cached", true)});
     } else {
       REQUIRE(family == "compressed_tiers");
       ratios.push_back(p.at("compress_ratios").get<std::vector<std::int64_t>>());
-      builder.add(compressed_tiers{
-          .head_dim = p.at("head_dim"),
-          .index_head_dim = p.at("index_head_dim"),
-          .compress_ratios = {ratios.back().data(), static_cast<std::int64_t>(ratios.back().size())},
-          .window_tokens = p.at("window_tokens"),
-          .window_ratio = share_given(p, "window_ratio"),
-          .pinned_pages = count_of(p, "pinned_pages"),
-          .max_running = p.at("max_running"),
-          .max_seq_tokens = p.at("max_seq_tokens"),
-          .prefix_cached = p.at("prefix_cached")});
+      builder.add(
+          compressed_tiers{.head_dim = p.at("head_dim"),
+                           .index_head_dim = p.at("index_head_dim"),
+                           .compress_ratios = {ratios.back().data(),
+                                               static_cast<std::int64_t>(ratios.back().size())},
+                           .window_tokens = p.at("window_tokens"),
+                           .window_ratio = share_given(p, "window_ratio"),
+                           .pinned_pages = count_of(p, "pinned_pages"),
+                           .max_running = p.at("max_running"),
+                           .max_seq_tokens = p.at("max_seq_tokens"),
+                           .prefix_cached = p.at("prefix_cached")});
     }
   }
 
@@ -161,21 +164,24 @@ TEST_CASE("the wide vectors through the families") {
     outcome const out = solve(t, b, d, o);
     CHECK(laws::hold({t, b, d, o}, out));
     REQUIRE(out.ok == !want.contains("error"));
-    for (document const& p : r.at("kv")) { ++covered[p.at("family")]; }
+    for (document const& p : r.at("kv")) {
+      ++covered[p.at("family")];
+    }
     if (!out) {
       CHECK(want.at("shortfall") == out.error.shortfall.count);
       ++exact;
       continue;
     }
     document pools = document::array();
-    for (std::int64_t i = 0; i + 1 < t.pools.size; ++i) { pools.push_back(pool_of(t, *out, i)); }
+    for (std::int64_t i = 0; i + 1 < t.pools.size; ++i) {
+      pools.push_back(pool_of(t, *out, i));
+    }
     CHECK(pools == want.at("pools"));
-    bool const same = want.at("slots") == out->slots.count &&
-                      want.at("usable_pages") == out->pages.count &&
-                      want.at("physical_pages") == out->physical.count &&
-                      want.at("prefill_buffer") == out->prefill_buffer &&
-                      want.at("fixed") == out->fixed.count && want.at("kv") == out->kv.count &&
-                      want.at("left") == out->left.count;
+    bool const same =
+        want.at("slots") == out->slots.count && want.at("usable_pages") == out->pages.count &&
+        want.at("physical_pages") == out->physical.count &&
+        want.at("prefill_buffer") == out->prefill_buffer && want.at("fixed") == out->fixed.count &&
+        want.at("kv") == out->kv.count && want.at("left") == out->left.count;
     CHECK(same);
     exact += same && pools == want.at("pools") ? 1 : 0;
   }

@@ -23,7 +23,9 @@ constexpr usable_pages taken = physical;
 constexpr bool enough = usable >= physical;
 // expected-error-2 {{"usable_pages.*physical_pages"}}
 #elif XFAIL == 3
-void allocate() { takes_physical(usable); }
+void allocate() {
+  takes_physical(usable);
+}
 // expected-error-3 {{"usable_page.*physical_page|physical_page.*usable_page"}}
 #elif XFAIL == 4
 constexpr auto state_sum = states + state_rows;

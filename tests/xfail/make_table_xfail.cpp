@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is no tenant is refused by a concept's name, through the tuple of Boost.Hana as well. nvcc does
-// not print why a constraint failed: there the call and the types it was made with are promised.
+// What is no tenant is refused by a concept's name, through the tuple of Boost.Hana as well. nvcc
+// does not print why a constraint failed: there the call and the types it was made with are
+// promised.
 
 #include <allot/allot.hpp>
 #include <allot/hana.hpp>

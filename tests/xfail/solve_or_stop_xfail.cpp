@@ -20,12 +20,12 @@ constexpr auto p = solve_or_stop(table, bytes{249}, {.pinned_tokens = tokens{256
 constexpr auto p = solve_or_stop(table, 1_MiB, {.pinned_tokens = tokens{100}});
 // expected-error-2 {{"not_a_page_multiple"}}
 #elif XFAIL == 3
-constexpr auto p = solve_or_stop(
-    table, 1_MiB, {.pinned_pages = usable_pages{4}, .pinned_tokens = tokens{256}});
+constexpr auto p =
+    solve_or_stop(table, 1_MiB, {.pinned_pages = usable_pages{4}, .pinned_tokens = tokens{256}});
 // expected-error-3 {{"conflicting_pins"}}
 #elif XFAIL == 4
-constexpr auto p = solve_or_stop(
-    make_table(gqa{.layers = 1, .kv_heads = 6, .head_dim = 64, .tp = 4}), 1_GiB);
+constexpr auto p =
+    solve_or_stop(make_table(gqa{.layers = 1, .kv_heads = 6, .head_dim = 64, .tp = 4}), 1_GiB);
 // expected-error-4 {{"kv_head_split"}}
 #elif XFAIL == 5
 constexpr auto p = solve_or_stop(make_table(pages, charge{"draft", 2_GiB}), 1_GiB);
@@ -34,7 +34,8 @@ constexpr auto p = solve_or_stop(make_table(pages, charge{"draft", 2_GiB}), 1_Gi
 constexpr auto p = solve_or_stop(table, 1_GiB, {.min_tokens = {INT64_MAX}});
 // expected-error-6 {{"unsatisfied::overflow"}}
 #elif XFAIL == 7
-constexpr auto p = solve_or_stop(make_table(gqa{.layers = 1, .kv_heads = 0, .head_dim = 64}), 1_GiB);
+constexpr auto p =
+    solve_or_stop(make_table(gqa{.layers = 1, .kv_heads = 0, .head_dim = 64}), 1_GiB);
 // expected-error-7 {{"bad_input"}}
 #elif XFAIL == 8
 constexpr auto p = solve_or_stop(make_table(pages, expert_bank{.slot_bytes = bytes{100},

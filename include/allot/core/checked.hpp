@@ -11,7 +11,8 @@ namespace allot {
 /// It orders like "not a number": no comparison with an overflowed value holds, so a total that
 /// overflowed never `<=` a budget.
 ///
-/// \source  docs/contract.md, law L9. 128-bit products because `__builtin_mul_overflow` is not a constant
+/// \source  docs/contract.md, law L9. 128-bit products because `__builtin_mul_overflow` is not a
+/// constant
 ///          expression in nvcc 13's front end.
 struct checked {
   std::int64_t value = 0;   ///< meaningless when `overflowed`
@@ -31,7 +32,8 @@ struct checked {
 
 namespace detail {
 
-__extension__ typedef __int128 wide;  // NOLINT(modernize-use-using): `using` would warn under -Wpedantic
+__extension__ typedef __int128
+    wide;  // NOLINT(modernize-use-using): `using` would warn under -Wpedantic
 
 constexpr checked narrow(wide w) {
   auto const v = static_cast<std::int64_t>(w);

@@ -17,7 +17,8 @@ void overflow();
 /// A count of one unit. Counts of different units share no operation: adding, comparing or
 /// assigning across units does not compile.
 ///
-/// \source  docs/contract.md, law L2. A plan that counts usable pages while the pool allocates physical ones
+/// \source  docs/contract.md, law L2. A plan that counts usable pages while the pool allocates
+/// physical ones
 ///          is the fault this library exists for.
 template <class Unit>
 struct quantity {
@@ -39,9 +40,7 @@ struct checked_quantity {
   /// \requires  the number did not overflow; in a constant expression this stops the build with
   ///            `unsatisfied::overflow`, at run time the program
   constexpr quantity<Unit> operator*() const {
-    if (number.overflowed) {
-      unsatisfied_overflow();
-    }
+    if (number.overflowed) { unsatisfied_overflow(); }
     return {number.value};
   }
 
@@ -93,16 +92,16 @@ struct physical_state_slot;
 struct expert_slot;
 }  // namespace unit
 
-using bytes = quantity<unit::byte>;                  ///< signed: a budget may be negative
-using tokens = quantity<unit::token>;                ///< positions of the KV cache
-using usable_pages = quantity<unit::usable_page>;    ///< pages a request can be given
+using bytes = quantity<unit::byte>;                    ///< signed: a budget may be negative
+using tokens = quantity<unit::token>;                  ///< positions of the KV cache
+using usable_pages = quantity<unit::usable_page>;      ///< pages a request can be given
 using physical_pages = quantity<unit::physical_page>;  ///< pages allocated: usable + sentinel
 using usable_state_slots = quantity<unit::usable_state_slot>;      ///< recurrent states to give
 using physical_state_slots = quantity<unit::physical_state_slot>;  ///< usable + padding sinks
-using expert_slots = quantity<unit::expert_slot>;    ///< experts resident in the GPU cache
+using expert_slots = quantity<unit::expert_slot>;  ///< experts resident in the GPU cache
 
-// Inline, so that `using namespace allot` is enough, and because nvcc 13 loses a using-directive for
-// literals behind a call into this namespace: `solve(make_table(…), 1_GiB)`.
+// Inline, so that `using namespace allot` is enough, and because nvcc 13 loses a using-directive
+// for literals behind a call into this namespace: `solve(make_table(…), 1_GiB)`.
 inline namespace literals {
 // A literal past the 64-bit range stops the build: these are consteval, and the multiplication
 // below is not a constant expression when it overflows.

@@ -5,9 +5,9 @@
 
 namespace allot {
 
-/// Compressed attention in tiers (DeepSeek-V4-like): every layer keeps a window of full rows; layers
-/// with ratio 4 or 128 keep one compressed row per so many tokens and a ring of running states, and
-/// those with ratio 4 an index beside it. Its pages are windows.
+/// Compressed attention in tiers (DeepSeek-V4-like): every layer keeps a window of full rows;
+/// layers with ratio 4 or 128 keep one compressed row per so many tokens and a ring of running
+/// states, and those with ratio 4 an index beside it. Its pages are windows.
 ///
 ///     w      = min(max(floor, ceil(half_even(window_ratio * N * P) / P)), N)   window pages
 ///     floor  = min(ceil(max_seq / P), 8) + 2 (max_running + 1) + (cached ? 3 max_running : 0) + 1
@@ -22,17 +22,17 @@ namespace allot {
 struct compressed_tiers {
   static constexpr std::int32_t max_extents = 9;
 
-  std::int64_t head_dim = 0;              ///< elements                                   [>= 1]
-  std::int64_t index_head_dim = 0;        ///< elements                                   [>= 1]
-  view<std::int64_t> compress_ratios{};   ///< [layers] 0, 4 or 128
-  std::int64_t window_tokens = 128;       ///< P: tokens of a window, and of a page       [>= 1]
-  maybe<std::int64_t> page_tokens{};      ///< must equal window_tokens, when given
-  maybe<double> window_ratio{};           ///< window pages per page                      (0, 1]
-  maybe<std::int64_t> pinned_pages{};     ///< window pages, if the floor allows          [>= 1]
-  std::int64_t max_running = 1;           ///< requests that run at once                  [>= 1]
-  std::int64_t max_seq_tokens = 0;        ///< longest sequence                           [>= 1]
+  std::int64_t head_dim = 0;             ///< elements                                   [>= 1]
+  std::int64_t index_head_dim = 0;       ///< elements                                   [>= 1]
+  view<std::int64_t> compress_ratios{};  ///< [layers] 0, 4 or 128
+  std::int64_t window_tokens = 128;      ///< P: tokens of a window, and of a page       [>= 1]
+  maybe<std::int64_t> page_tokens{};     ///< must equal window_tokens, when given
+  maybe<double> window_ratio{};          ///< window pages per page                      (0, 1]
+  maybe<std::int64_t> pinned_pages{};    ///< window pages, if the floor allows          [>= 1]
+  std::int64_t max_running = 1;          ///< requests that run at once                  [>= 1]
+  std::int64_t max_seq_tokens = 0;       ///< longest sequence                           [>= 1]
   bool prefix_cached = false;
-  std::int64_t sentinel_pages = 1;        ///< pages never handed out                     [>= 0]
+  std::int64_t sentinel_pages = 1;  ///< pages never handed out                     [>= 0]
   text name = "compressed_tiers";
 
   constexpr allot::paging paging() const {
@@ -78,28 +78,43 @@ struct compressed_tiers {
       return {.found = check.found};
     }
     auto const tokens_per = [&](std::int64_t ratio) {
-      return rows_rule{.of = rows_of::anchor_physical, .mul = page, .per = ratio,
-                       .plus = scratch.value};
+      return rows_rule{
+          .of = rows_of::anchor_physical, .mul = page, .per = ratio, .plus = scratch.value};
     };
     auto const ring_of = [](std::int64_t per_page) {
       return rows_rule{.of = rows_of::extent, .extent_index = 1, .mul = per_page, .plus = 1};
     };
     out[0] = {.name = "pages", .rows = {.of = rows_of::anchor_physical}};  // counts, holds no bytes
-    out[1] = {.name = "window", .row_bytes = window_row.value, .rows = window_pages(floor.value),
+    out[1] = {.name = "window",
+              .row_bytes = window_row.value,
+              .rows = window_pages(floor.value),
               .copies = compress_ratios.size};
-    out[2] = {.name = "token map", .row_bytes = 8,
+    out[2] = {.name = "token map",
+              .row_bytes = 8,
               .rows = {.of = rows_of::anchor_physical, .mul = page, .plus = 1}};
-    out[3] = {.name = "compressed by 4", .row_bytes = full_row.value, .rows = tokens_per(4),
+    out[3] = {.name = "compressed by 4",
+              .row_bytes = full_row.value,
+              .rows = tokens_per(4),
               .copies = compressed_4};
-    out[4] = {.name = "compressed by 128", .row_bytes = full_row.value, .rows = tokens_per(128),
+    out[4] = {.name = "compressed by 128",
+              .row_bytes = full_row.value,
+              .rows = tokens_per(128),
               .copies = compressed_128};
-    out[5] = {.name = "index", .row_bytes = index_row.value, .rows = tokens_per(4),
+    out[5] = {.name = "index",
+              .row_bytes = index_row.value,
+              .rows = tokens_per(4),
               .copies = compressed_4};
-    out[6] = {.name = "ring of 8", .row_bytes = state_4.value, .rows = ring_of(8),
+    out[6] = {.name = "ring of 8",
+              .row_bytes = state_4.value,
+              .rows = ring_of(8),
               .copies = compressed_4};
-    out[7] = {.name = "ring of 128", .row_bytes = state_128.value, .rows = ring_of(128),
+    out[7] = {.name = "ring of 128",
+              .row_bytes = state_128.value,
+              .rows = ring_of(128),
               .copies = compressed_128};
-    out[8] = {.name = "index ring", .row_bytes = index_state.value, .rows = ring_of(8),
+    out[8] = {.name = "index ring",
+              .row_bytes = index_state.value,
+              .rows = ring_of(8),
               .copies = compressed_4};
     return {.pool = {.name = name,
                      .family = "compressed_tiers",
@@ -111,7 +126,9 @@ struct compressed_tiers {
  private:
   constexpr std::int64_t layers_of(std::int64_t ratio) const {
     std::int64_t layers = 0;
-    for (std::int64_t const r : compress_ratios) { layers += r == ratio ? 1 : 0; }
+    for (std::int64_t const r : compress_ratios) {
+      layers += r == ratio ? 1 : 0;
+    }
     return layers;
   }
 
@@ -132,7 +149,8 @@ struct compressed_tiers {
 
   constexpr void check_fields(lowering const& in, fault_check& check) const {
     if (in.index != 0) {
-      check.report(solve_error::bad_input, "family", 0, "compressed_tiers as kv[0]: it is an anchor");
+      check.report(solve_error::bad_input, "family", 0,
+                   "compressed_tiers as kv[0]: it is an anchor");
     }
     check.positive("head_dim", head_dim);
     check.positive("index_head_dim", index_head_dim);
@@ -150,10 +168,12 @@ struct compressed_tiers {
       check.report(solve_error::bad_input, "window_ratio", 0, "a number above 0 and at most 1");
     }
     if (pinned_pages && (*pinned_pages < 1 || *pinned_pages == unlimited)) {
-      check.report(solve_error::bad_input, "pinned_pages", *pinned_pages, "an integer of at least 1");
+      check.report(solve_error::bad_input, "pinned_pages", *pinned_pages,
+                   "an integer of at least 1");
     }
     if (window_ratio.given == pinned_pages.given) {
-      check.report(solve_error::bad_input, "window_ratio", 0, "either window_ratio or pinned_pages");
+      check.report(solve_error::bad_input, "window_ratio", 0,
+                   "either window_ratio or pinned_pages");
     }
     check.positive("max_running", max_running);
     check.positive("max_seq_tokens", max_seq_tokens);

@@ -8,7 +8,9 @@ namespace allot {
 /// Bytes of one expert that is kept as several tensors: what a slot must hold.
 constexpr checked sum_of_banks(view<allot::bytes> rows_bytes) {
   checked sum{};
-  for (allot::bytes const b : rows_bytes) { sum = sum + b.count; }
+  for (allot::bytes const b : rows_bytes) {
+    sum = sum + b.count;
+  }
   return sum;
 }
 
@@ -17,9 +19,9 @@ constexpr checked sum_of_banks(view<allot::bytes> rows_bytes) {
 struct expert_bank {
   static constexpr std::int32_t max_extents = 1;
 
-  allot::bytes slot_bytes{};       ///< one expert: `expert_bytes(format, …)`, `sum_of_banks(…)` [>= 1]
-  std::int64_t per_layer = 0;    ///< experts of one layer                                [>= 1]
-  std::int64_t layers = 0;       ///< layers that have experts                            [>= 1]
+  allot::bytes slot_bytes{};   ///< one expert: `expert_bytes(format, …)`, `sum_of_banks(…)` [>= 1]
+  std::int64_t per_layer = 0;  ///< experts of one layer                                [>= 1]
+  std::int64_t layers = 0;     ///< layers that have experts                            [>= 1]
   maybe<expert_slots> max_slots{};     ///< a kernel that addresses no more                 [>= 1]
   maybe<expert_slots> pinned_slots{};  ///< exactly this many                               [>= 1]
   allot::prefill_buffer buffer = allot::prefill_buffer::preferred;
@@ -41,13 +43,10 @@ struct expert_bank {
                    "layers * per_layer of less than 2^63 experts");
       return {.found = check.found};
     }
-    out[0] = {.name = "slots",
-              .row_bytes = slot_bytes.count,
-              .rows = {.of = rows_of::expert_slots}};
-    return {.pool = {.name = "experts",
-                     .family = "experts",
-                     .unit = pool_unit::slots,
-                     .extents = 1}};
+    out[0] = {
+        .name = "slots", .row_bytes = slot_bytes.count, .rows = {.of = rows_of::expert_slots}};
+    return {
+        .pool = {.name = "experts", .family = "experts", .unit = pool_unit::slots, .extents = 1}};
   }
 };
 static_assert(describes_experts<expert_bank>);

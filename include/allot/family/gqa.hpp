@@ -15,13 +15,13 @@ namespace allot {
 struct gqa {
   static constexpr std::int32_t max_extents = 2;
 
-  std::int64_t layers = 0;          ///< layers that keep a cache                         [>= 1]
-  std::int64_t kv_heads = 0;        ///< KV heads of the whole model                      [>= 1]
-  std::int64_t head_dim = 0;        ///< elements of a K row                              [>= 1]
-  maybe<std::int64_t> v_head_dim{};   ///< elements of a V row; absent: as K, 0: V is K     [>= 0]
+  std::int64_t layers = 0;           ///< layers that keep a cache                         [>= 1]
+  std::int64_t kv_heads = 0;         ///< KV heads of the whole model                      [>= 1]
+  std::int64_t head_dim = 0;         ///< elements of a K row                              [>= 1]
+  maybe<std::int64_t> v_head_dim{};  ///< elements of a V row; absent: as K, 0: V is K     [>= 0]
   element dtype = element::bf16;
-  std::int64_t tp = 1;              ///< tensor-parallel ranks                            [>= 1]
-  std::int64_t scale_bytes = 0;     ///< bytes of scale per (token, head, K or V)         [>= 0]
+  std::int64_t tp = 1;           ///< tensor-parallel ranks                            [>= 1]
+  std::int64_t scale_bytes = 0;  ///< bytes of scale per (token, head, K or V)         [>= 0]
   maybe<index_slab> index{};
   std::int64_t page_tokens = 1;     ///< tokens per page                                  [>= 1]
   std::int64_t sentinel_pages = 1;  ///< pages never handed out                           [>= 0]

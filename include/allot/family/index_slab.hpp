@@ -12,8 +12,8 @@ namespace allot {
 ///
 /// \source  cases mla-2: 61 layers of 132 B a token that a planner forgot to price
 struct index_slab {
-  std::int64_t head_dim = 0;        ///< elements of one key                              [>= 1]
-  std::int64_t layers = 0;          ///< layers that keep one                             [>= 1]
+  std::int64_t head_dim = 0;  ///< elements of one key                              [>= 1]
+  std::int64_t layers = 0;    ///< layers that keep one                             [>= 1]
   element dtype = element::bf16;
 
   /// Bytes of one token over all layers.
@@ -34,7 +34,9 @@ constexpr lowered lower_token_rows(text name, text family, checked token_bytes,
   }
   if (!check.ok()) { return {.found = check.found}; }
   out[0] = {.name = "rows", .row_bytes = page.value, .rows = page_rows(own, in)};
-  if (index) { out[1] = {.name = "index slab", .row_bytes = slab.value, .rows = page_rows(own, in)}; }
+  if (index) {
+    out[1] = {.name = "index slab", .row_bytes = slab.value, .rows = page_rows(own, in)};
+  }
   return {.pool = {.name = name,
                    .family = family,
                    .page_tokens = own.page_tokens,

@@ -13,9 +13,8 @@ namespace allot {
 /// What `make_table` takes: pool families, at most one state pool, at most one expert bank,
 /// charges, in any order; the first pool family is the anchor.
 template <class T>
-concept describes_tenant =
-    describes_pool_family<T> || describes_state_pool<T> || describes_experts<T> ||
-    std::same_as<T, charge>;
+concept describes_tenant = describes_pool_family<T> || describes_state_pool<T> ||
+                           describes_experts<T> || std::same_as<T, charge>;
 
 /// Lowers one tenant after another into a table whose arrays somebody else owns.
 class table_builder {
@@ -93,8 +92,8 @@ class table_builder {
     return t;
   }
 
-  /// The same without the places of the lists: g++ 12 refuses a constexpr variable that has ever held
-  /// pointers into itself.
+  /// The same without the places of the lists: g++ 12 refuses a constexpr variable that has ever
+  /// held pointers into itself.
   constexpr table_view unbound() const {
     table_view t = table_;
     table_view const built = table();
@@ -175,9 +174,9 @@ inline constexpr std::size_t charges_in =
 
 /// The table that `make_table` gives these tenants.
 template <describes_tenant... Tenants>
-using table_of = pool_table<(std::size_t{0} + ... + detail::extents_of<Tenants>()),
-                            sizeof...(Tenants) - detail::charges_in<Tenants...>,
-                            detail::charges_in<Tenants...>>;
+using table_of =
+    pool_table<(std::size_t{0} + ... + detail::extents_of<Tenants>()),
+               sizeof...(Tenants) - detail::charges_in<Tenants...>, detail::charges_in<Tenants...>>;
 
 /// Lowers differently typed tenants to one table. What is wrong with a tenant is kept in the table
 /// and refused by `solve`.

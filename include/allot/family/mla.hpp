@@ -12,8 +12,8 @@ namespace allot {
 struct mla {
   static constexpr std::int32_t max_extents = 2;
 
-  std::int64_t layers = 0;          ///< layers that keep a cache                         [>= 1]
-  std::int64_t latent_dim = 0;      ///< elements of the latent row, rope part included   [>= 1]
+  std::int64_t layers = 0;      ///< layers that keep a cache                         [>= 1]
+  std::int64_t latent_dim = 0;  ///< elements of the latent row, rope part included   [>= 1]
   element dtype = element::bf16;
   maybe<index_slab> index{};
   std::int64_t page_tokens = 1;     ///< tokens per page                                  [>= 1]

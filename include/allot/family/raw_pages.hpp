@@ -9,7 +9,7 @@ namespace allot {
 struct raw_pages {
   static constexpr std::int32_t max_extents = 1;
 
-  allot::bytes page_bytes{};          ///< bytes of one page, all layers                    [>= 1]
+  allot::bytes page_bytes{};        ///< bytes of one page, all layers                    [>= 1]
   std::int64_t page_tokens = 1;     ///< tokens per page                                  [>= 1]
   std::int64_t sentinel_pages = 1;  ///< pages never handed out                           [>= 0]
   text name = "raw";

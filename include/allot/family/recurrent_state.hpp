@@ -20,17 +20,17 @@ namespace allot {
 struct recurrent_state {
   static constexpr std::int32_t max_extents = 2;
 
-  std::int64_t layers = 0;          ///< linear-attention layers                          [>= 1]
-  std::int64_t key_heads = 0;       ///< of the whole model                               [>= 1]
-  std::int64_t value_heads = 0;     ///< of the whole model                               [>= 1]
-  std::int64_t key_head_dim = 0;    ///< elements                                         [>= 1]
-  std::int64_t value_head_dim = 0;  ///< elements                                         [>= 1]
-  std::int64_t conv_kernel = 0;     ///< taps of the short convolution                    [>= 1]
-  element dtype = element::bf16;    ///< of the convolution tail
+  std::int64_t layers = 0;              ///< linear-attention layers                          [>= 1]
+  std::int64_t key_heads = 0;           ///< of the whole model                               [>= 1]
+  std::int64_t value_heads = 0;         ///< of the whole model                               [>= 1]
+  std::int64_t key_head_dim = 0;        ///< elements                                         [>= 1]
+  std::int64_t value_head_dim = 0;      ///< elements                                         [>= 1]
+  std::int64_t conv_kernel = 0;         ///< taps of the short convolution                    [>= 1]
+  element dtype = element::bf16;        ///< of the convolution tail
   element state_dtype = element::fp32;  ///< of the recurrent matrix
-  std::int64_t tp = 1;              ///< tensor-parallel ranks                            [>= 1]
-  std::int64_t max_running = 1;     ///< requests that run at once                        [>= 1]
-  double snapshot_ratio = 0;        ///< snapshots per running request, with a prefix cache
+  std::int64_t tp = 1;                  ///< tensor-parallel ranks                            [>= 1]
+  std::int64_t max_running = 1;         ///< requests that run at once                        [>= 1]
+  double snapshot_ratio = 0;            ///< snapshots per running request, with a prefix cache
   bool prefix_cached = false;
   std::int64_t sentinel_slots = 1;  ///< padding sinks                                    [>= 0]
   maybe<usable_state_slots> pinned_slots{};  ///< overrides max_running
@@ -42,9 +42,8 @@ struct recurrent_state {
 
   /// Bytes of the convolution tail of one slot, all layers, on one rank.
   constexpr checked conv_bytes() const {
-    checked const channels =
-        checked{2} * local_heads(key_heads, tp).value * key_head_dim +
-        checked{local_heads(value_heads, tp).value} * value_head_dim;
+    checked const channels = checked{2} * local_heads(key_heads, tp).value * key_head_dim +
+                             checked{local_heads(value_heads, tp).value} * value_head_dim;
     return row_bytes(dtype, channels * (conv_kernel - 1)) * layers;
   }
 

@@ -22,22 +22,22 @@ namespace allot {
 struct sliding_window {
   static constexpr std::int32_t max_extents = 3;
 
-  std::int64_t layers = 0;          ///< layers that attend a window                      [>= 1]
-  std::int64_t kv_heads = 0;        ///< KV heads of the whole model                      [>= 1]
-  std::int64_t head_dim = 0;        ///< elements of a K row                              [>= 1]
+  std::int64_t layers = 0;           ///< layers that attend a window                      [>= 1]
+  std::int64_t kv_heads = 0;         ///< KV heads of the whole model                      [>= 1]
+  std::int64_t head_dim = 0;         ///< elements of a K row                              [>= 1]
   maybe<std::int64_t> v_head_dim{};  ///< elements of a V row; absent: as K, 0: V is K     [>= 0]
   element dtype = element::bf16;
-  std::int64_t tp = 1;              ///< tensor-parallel ranks                            [>= 1]
-  std::int64_t window_tokens = 0;   ///< tokens a layer attends                           [>= 1]
+  std::int64_t tp = 1;             ///< tensor-parallel ranks                            [>= 1]
+  std::int64_t window_tokens = 0;  ///< tokens a layer attends                           [>= 1]
   maybe<std::int64_t> prefill_chunk_tokens{};  ///< without a prefix cache                [>= 1]
-  std::int64_t max_running = 1;     ///< requests that run at once                        [>= 1]
-  maybe<double> ratio{};            ///< rows per token of the anchor pool                (0, 1]
-  maybe<tokens> pinned_tokens{};    ///< exactly these rows, if the floor allows          [>= 1]
+  std::int64_t max_running = 1;   ///< requests that run at once                        [>= 1]
+  maybe<double> ratio{};          ///< rows per token of the anchor pool                (0, 1]
+  maybe<tokens> pinned_tokens{};  ///< exactly these rows, if the floor allows          [>= 1]
   bool prefix_cached = true;
-  std::int64_t retain_gap = 16;     ///< tokens kept beyond the window                    [>= 0]
+  std::int64_t retain_gap = 16;  ///< tokens kept beyond the window                    [>= 0]
   std::int64_t eviction_interval = 128;  ///< tokens between evictions                    [>= 0]
-  std::int64_t sentinel_rows = 1;   ///< rows never handed out                            [>= 0]
-  std::int64_t map_bytes = 8;       ///< bytes of one map entry                           [>= 0]
+  std::int64_t sentinel_rows = 1;  ///< rows never handed out                            [>= 0]
+  std::int64_t map_bytes = 8;      ///< bytes of one map entry                           [>= 0]
   text name = "sliding_window";
 
   /// It has no pages of its own; the anchor's are asked for in `lower`.
@@ -47,8 +47,8 @@ struct sliding_window {
   ///
   /// \requires  kv_heads and tp split (`local_heads`)
   constexpr checked token_bytes() const {
-    checked const row = row_bytes(dtype, head_dim) +
-                        row_bytes(dtype, v_head_dim.value_or(head_dim));
+    checked const row =
+        row_bytes(dtype, head_dim) + row_bytes(dtype, v_head_dim.value_or(head_dim));
     return row * local_heads(kv_heads, tp).value * layers;
   }
 
@@ -56,7 +56,8 @@ struct sliding_window {
   constexpr checked floor_rows(std::int64_t page_tokens) const {
     checked const window = window_tokens;
     if (!prefix_cached) {
-      return (checked{max_running} + 1) * round_up(window + prefill_chunk_tokens.value_or(0) + 1, 32);
+      return (checked{max_running} + 1) *
+             round_up(window + prefill_chunk_tokens.value_or(0) + 1, 32);
     }
     return checked{max_running} * (round_up(window + retain_gap, page_tokens) + window +
                                    eviction_interval + checked{page_tokens} * 2);
@@ -78,7 +79,8 @@ struct sliding_window {
       check.report(solve_error::overflow, "", 0, "a window pool of less than 2^63 bytes");
       return {.found = check.found};
     }
-    out[0] = {.name = "window rows", .row_bytes = row.value, .rows = rows(page_tokens, floor.value)};
+    out[0] = {
+        .name = "window rows", .row_bytes = row.value, .rows = rows(page_tokens, floor.value)};
     out[1] = {.name = "window map",
               .row_bytes = map_bytes,
               .rows = {.of = rows_of::anchor_physical, .mul = page_tokens, .plus = map_tail.value}};

@@ -35,8 +35,8 @@ constexpr checked lay_out(table_view const& t, counts const& at, Take&& take) {
       checked const each = array_bytes(first, k, at, t.granularity);
       checked const next = offset + each * first[k].copies;
       if (next.overflowed) { return next; }
-      take(p.first_extent + k, placement{offset.value, rows(first, k, at).value,
-                                         first[k].row_bytes, first[k].copies, each.value});
+      take(p.first_extent + k, placement{offset.value, rows(first, k, at).value, first[k].row_bytes,
+                                         first[k].copies, each.value});
       offset = next;
     }
   }

@@ -39,8 +39,8 @@ struct expert_storage {
 /// \param hidden  width of the model       [>= 1, multiple of block_elements]
 /// \param inner   width of the expert      [>= 1, multiple of block_elements]
 /// \source  docs/formulas.md; block sizes of the GGUF formats (q4_0: 16
-///          codes + 2 per 32; q8_0: 32 + 2 per 32; q4_k: 128 + 16 per 256) and of OCP MX (mxfp4: one
-///          e8m0 byte per 32)
+///          codes + 2 per 32; q8_0: 32 + 2 per 32; q4_k: 128 + 16 per 256) and of OCP MX (mxfp4:
+///          one e8m0 byte per 32)
 constexpr expert_storage expert_storage_of(expert_format f, std::int64_t hidden,
                                            std::int64_t inner) {
   checked const weights = checked{3} * hidden * inner;

@@ -55,11 +55,11 @@ constexpr std::int64_t most_slots(table_view const& t, std::int64_t room, std::i
 
 constexpr left_reason why_left(table_view const& t, terms const& x, plan const& p) {
   checked const left = p.left.count;
-  bool const page_fits = p.pages.count < unlimited &&
-                         kv_bytes(t, p.pages.count + 1) - p.kv.count <= left;
+  bool const page_fits =
+      p.pages.count < unlimited && kv_bytes(t, p.pages.count + 1) - p.kv.count <= left;
   bool const all_resident = t.experts && p.slots.count == x.total_experts;
-  bool const slot_fits = t.experts && !all_resident &&
-                         expert_bytes(t, p.slots.count + 1) - p.experts.count <= left;
+  bool const slot_fits =
+      t.experts && !all_resident && expert_bytes(t, p.slots.count + 1) - p.experts.count <= left;
   if (!page_fits && !slot_fits) { return left_reason::next_step; }
   if (page_fits && !x.pages_pinned) { return left_reason::max_tokens; }
   if (all_resident && !x.slots_pinned) { return left_reason::all_resident; }
@@ -71,7 +71,8 @@ constexpr left_reason why_left(table_view const& t, terms const& x, plan const& 
 constexpr std::int64_t wanted_pages(table_view const& t, terms const& x, demand const& d,
                                     objective o) {
   if (o == objective::experts_first || x.pages_pinned) { return x.n_first; }
-  std::int64_t const target = d.target_tokens ? t.anchor.pages_for(*d.target_tokens).count : x.n_cap;
+  std::int64_t const target =
+      d.target_tokens ? t.anchor.pages_for(*d.target_tokens).count : x.n_cap;
   std::int64_t const reached = target > x.n_floor ? target : x.n_floor;
   return reached < x.n_cap ? reached : x.n_cap;
 }
@@ -124,8 +125,7 @@ constexpr void choose(table_view const& t, terms const& x, demand const& d, obje
   std::int64_t kv = x.kv_first;
   if (wanted > n) {
     std::int64_t const beside_fewest = room - expert_bytes(t, lo).value;
-    n = wanted_kv <= checked{beside_fewest} ? wanted
-                                            : most_pages(t, x, beside_fewest, n, kv);
+    n = wanted_kv <= checked{beside_fewest} ? wanted : most_pages(t, x, beside_fewest, n, kv);
     kv = kv_bytes(t, n).value;
   }
   std::int64_t const slots = t.experts ? most_slots(t, room - kv, lo, x.hi) : 0;

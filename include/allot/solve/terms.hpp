@@ -19,10 +19,10 @@ struct terms {
   std::int64_t lo = 0;             ///< fewest slots the buffer's mode allows, or the pin
   bool pages_pinned = false;       ///< n_first is the only count allowed
   bool slots_pinned = false;
-  std::int64_t n_floor = 0;        ///< n_min, pinned or not
-  std::int64_t n_first = 0;        ///< the pin, or the floor
-  std::int64_t n_cap = 0;          ///< bounds n; n_first when pinned
-  std::int64_t kv_first = 0;       ///< bytes of kv(n_first)
+  std::int64_t n_floor = 0;   ///< n_min, pinned or not
+  std::int64_t n_first = 0;   ///< the pin, or the floor
+  std::int64_t n_cap = 0;     ///< bounds n; n_first when pinned
+  std::int64_t kv_first = 0;  ///< bytes of kv(n_first)
 };
 
 namespace detail {

@@ -10,9 +10,9 @@ namespace allot {
 
 /// One row of the table: `copies` equal arrays of `rows` rows of `row_bytes` bytes.
 struct extent {
-  text name{};                   ///< within its pool, e.g. "rows", "index slab"
+  text name{};                 ///< within its pool, e.g. "rows", "index slab"
   std::int64_t row_bytes = 0;  ///< bytes of one row                                      [>= 0]
-  rows_rule rows{};              ///< how many rows a plan gives it
+  rows_rule rows{};            ///< how many rows a plan gives it
   std::int64_t copies = 1;     ///< equal arrays, each rounded to the granularity by itself [>= 0]
 };
 

@@ -10,9 +10,9 @@ namespace allot {
 /// Names one field of a request: `demand.min_tokens`, `kv[0].tp`, `charges[2].bytes`.
 /// Kept as parts, so that naming a field costs nothing and needs no memory.
 struct request_path {
-  text section{};             ///< "demand"
+  text section{};           ///< "demand"
   std::int32_t index = -1;  ///< of a list item; -1 for a section that is no list
-  text field{};               ///< "min_tokens", "index.head_dim"; empty names the section itself
+  text field{};             ///< "min_tokens", "index.head_dim"; empty names the section itself
 
   friend constexpr bool operator==(request_path const& a, request_path const& b) {
     return a.section == b.section && a.index == b.index && a.field == b.field;
@@ -39,9 +39,9 @@ enum class solve_error : std::uint8_t {
 /// A table keeps its fault, and solving it refuses with it.
 struct fault {
   solve_error error = solve_error::none;
-  request_path at{};         ///< the field
+  request_path at{};       ///< the field
   std::int64_t value = 0;  ///< what it holds
-  text expected{};           ///< "an integer of at least 1"
+  text expected{};         ///< "an integer of at least 1"
 
   constexpr explicit operator bool() const { return error != solve_error::none; }
 };

@@ -21,8 +21,8 @@ enum class pool_unit : std::uint8_t { pages, tokens, slots };
 /// One pool of the table: a run of extents, and how to read its usable and physical counts.
 /// The first extent of a pool is the one whose rows are its physical count.
 struct pool {
-  text name{};                      ///< the request's name for it, or the family's
-  text family{};                    ///< "raw", "gqa", "mla", "state", "experts"
+  text name{};    ///< the request's name for it, or the family's
+  text family{};  ///< "raw", "gqa", "mla", "state", "experts"
   pool_unit unit = pool_unit::pages;
   std::int64_t page_tokens = 1;   ///< tokens per page; 1 for slots
   std::int64_t sentinel = 0;      ///< rows of the first extent that are never handed out
@@ -38,7 +38,7 @@ struct lowered {
 
 /// What a family may ask about the table it is lowered into.
 struct lowering {
-  std::int32_t index = 0;              ///< position among `kv`; 0 is the anchor
+  std::int32_t index = 0;               ///< position among `kv`; 0 is the anchor
   std::int64_t anchor_page_tokens = 1;  ///< page tokens of kv[0]
 };
 

@@ -10,8 +10,8 @@
 
 namespace allot {
 
-/// A cost that is exactly `base + step * count`: what a walk over page-proportional extents comes to.
-/// Found from two walks when the table is built, never from a formula of its own.
+/// A cost that is exactly `base + step * count`: what a walk over page-proportional extents comes
+/// to. Found from two walks when the table is built, never from a formula of its own.
 struct cost_line {
   bool exact = false;  ///< otherwise only the walk knows
   std::int64_t base = 0;
@@ -23,18 +23,18 @@ struct cost_line {
 /// The table a request lowers to, borrowed: what `solve` and `lay_out` read. Cheap to copy; its
 /// charges' total, state and experts are values, so that a repair can be tried on a copy.
 struct table_view {
-  view<extent> extents{};         ///< of all pools, in the order of `pools`
-  view<pool> pools{};             ///< kv[0], kv[1] …, then the state pool and the experts, if any
-  std::int32_t kv_pools = 0;    ///< how many of `pools` are kv
-  paging anchor{};                ///< of kv[0]
+  view<extent> extents{};           ///< of all pools, in the order of `pools`
+  view<pool> pools{};               ///< kv[0], kv[1] …, then the state pool and the experts, if any
+  std::int32_t kv_pools = 0;        ///< how many of `pools` are kv
+  paging anchor{};                  ///< of kv[0]
   maybe<state_slots_rule> state{};  ///< how many state slots; absent without a state pool
-  maybe<expert_terms> experts{};  ///< absent for a dense model
-  view<charge> charges{};         ///< fixed lines outside the arena
-  checked charge_bytes{};         ///< their sum
-  std::int64_t granularity = 1;  ///< bytes each array is rounded up to
-  cost_line kv_line{};            ///< of kv_bytes, where it is a line
-  cost_line slot_line{};          ///< of expert_bytes, where it is a line
-  fault found{};                  ///< what is wrong with the description, if anything
+  maybe<expert_terms> experts{};    ///< absent for a dense model
+  view<charge> charges{};           ///< fixed lines outside the arena
+  checked charge_bytes{};           ///< their sum
+  std::int64_t granularity = 1;     ///< bytes each array is rounded up to
+  cost_line kv_line{};              ///< of kv_bytes, where it is a line
+  cost_line slot_line{};            ///< of expert_bytes, where it is a line
+  fault found{};                    ///< what is wrong with the description, if anything
 };
 
 /// Bytes of one pool.
@@ -55,7 +55,9 @@ constexpr checked walk_kv(table_view const& t, std::int64_t n) {
   if (physical.overflowed) { return physical; }
   counts const at{.anchor_pages = n, .anchor_physical = physical.value};
   checked sum{};
-  for (std::int64_t i = 0; i < t.kv_pools; ++i) { sum = sum + pool_bytes(t, i, at); }
+  for (std::int64_t i = 0; i < t.kv_pools; ++i) {
+    sum = sum + pool_bytes(t, i, at);
+  }
   return sum;
 }
 
@@ -134,7 +136,8 @@ struct pool_table {
     t.rest.slot_line = {};
     if (each_bytes < 1) {
       t.rest.found = first_of(
-          t.rest.found, {solve_error::bad_input, {"granularity"}, each_bytes, "an integer of at least 1"});
+          t.rest.found,
+          {solve_error::bad_input, {"granularity"}, each_bytes, "an integer of at least 1"});
     }
     return t;
   }

@@ -11,8 +11,8 @@ namespace allot {
 struct counts {
   std::int64_t anchor_pages = 0;     ///< usable pages of the anchor pool, kv[0]
   std::int64_t anchor_physical = 0;  ///< the same and the anchor's sentinels
-  std::int64_t expert_slots = 0;  ///< experts resident
-  std::int64_t state_slots = 0;   ///< usable recurrent-state slots
+  std::int64_t expert_slots = 0;     ///< experts resident
+  std::int64_t state_slots = 0;      ///< usable recurrent-state slots
 };
 
 // g++ 12 counts a scoped enumerator as shadowing a type of its name.
@@ -45,16 +45,16 @@ enum class rows_of : std::uint8_t {
 ///     a constant       {.mul = 0, .at_least = rows}
 struct rows_rule {
   rows_of of = rows_of::anchor_pages;
-  std::int32_t extent_index = -1;             ///< for `of == extent`: index within the pool
-  std::int64_t mul = 1;                       ///< multiplies x                           [>= 0]
-  double ratio = 1.0;                         ///< one IEEE product with the exact mul * x
-  rounding ratio_rounding = rounding::down;   ///< how that product is rounded
-  std::int64_t per = 1;                       ///< divides                                [>= 1]
-  rounding per_rounding = rounding::down;     ///< down or up
-  std::int64_t at_least = 0;                  ///< rows
-  std::int64_t at_most = unlimited;           ///< rows
-  std::int32_t at_most_rows_of = -1;          ///< never more rows than this earlier extent
-  std::int64_t plus = 0;                      ///< rows after the clamp: sentinel, scratch
+  std::int32_t extent_index = -1;            ///< for `of == extent`: index within the pool
+  std::int64_t mul = 1;                      ///< multiplies x                           [>= 0]
+  double ratio = 1.0;                        ///< one IEEE product with the exact mul * x
+  rounding ratio_rounding = rounding::down;  ///< how that product is rounded
+  std::int64_t per = 1;                      ///< divides                                [>= 1]
+  rounding per_rounding = rounding::down;    ///< down or up
+  std::int64_t at_least = 0;                 ///< rows
+  std::int64_t at_most = unlimited;          ///< rows
+  std::int32_t at_most_rows_of = -1;         ///< never more rows than this earlier extent
+  std::int64_t plus = 0;                     ///< rows after the clamp: sentinel, scratch
 };
 
 }  // namespace allot

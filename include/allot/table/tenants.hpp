@@ -22,9 +22,9 @@ struct charge {
 ///
 /// \source  docs/formulas.md: plain `mr`; prefix-cached `4 mr + max(4, trunc(ratio mr))`
 struct state_slots_rule {
-  std::int64_t max_running = 1;            ///< requests that run at once               [>= 1]
+  std::int64_t max_running = 1;  ///< requests that run at once               [>= 1]
   bool prefix_cached = false;
-  double snapshot_ratio = 0;               ///< snapshots per running request           [>= 0]
+  double snapshot_ratio = 0;                 ///< snapshots per running request           [>= 0]
   maybe<usable_state_slots> pinned_slots{};  ///< overrides the rule
   slot_padding padding{};
 
@@ -41,10 +41,10 @@ enum class prefill_buffer : std::uint8_t { off, preferred, required };
 
 /// The expert cache as the solver sees it.
 struct expert_terms {
-  std::int64_t slot_bytes = 0;        ///< bytes of one expert, all its banks           [>= 1]
-  std::int64_t per_layer = 0;         ///< experts of one layer                         [>= 1]
-  std::int64_t layers = 0;            ///< layers that have experts                     [>= 1]
-  maybe<allot::expert_slots> max_slots{};     ///< a kernel that addresses no more
+  std::int64_t slot_bytes = 0;             ///< bytes of one expert, all its banks           [>= 1]
+  std::int64_t per_layer = 0;              ///< experts of one layer                         [>= 1]
+  std::int64_t layers = 0;                 ///< layers that have experts                     [>= 1]
+  maybe<allot::expert_slots> max_slots{};  ///< a kernel that addresses no more
   maybe<allot::expert_slots> pinned_slots{};  ///< exactly this many
   allot::prefill_buffer buffer = allot::prefill_buffer::preferred;
 

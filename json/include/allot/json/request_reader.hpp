@@ -15,7 +15,8 @@ namespace allot::json {
 /// Reads requests, straight from the tokens into the struct: no document is built. Reading goes on
 /// past a fault, so that the `id` is known and the fault reported is the first one.
 ///
-/// \source  docs/contract.md, "JSON form". null means absent. A field is refused when it is unknown, twice
+/// \source  docs/contract.md, "JSON form". null means absent. A field is refused when it is
+/// unknown, twice
 ///          in one object, of the wrong type, or out of range.
 class request_reader {
  public:
