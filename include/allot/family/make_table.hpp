@@ -135,12 +135,13 @@ class table_builder {
 
 namespace detail {
 
+/// Room a tenant asks for; what is no tenant asks for none, and is refused by `make_table` itself.
 template <class T>
 constexpr std::size_t extents_of() {
-  if constexpr (std::same_as<T, charge>) {
-    return 0;
-  } else {
+  if constexpr (requires { T::max_extents; }) {
     return static_cast<std::size_t>(T::max_extents);
+  } else {
+    return 0;
   }
 }
 
@@ -172,8 +173,9 @@ inline constexpr std::size_t charges_in =
 
 }  // namespace detail
 
-/// The table that `make_table` gives these tenants.
-template <describes_tenant... Tenants>
+/// The table that `make_table` gives these tenants. Not constrained: clang would then name this
+/// alias in its message, and not the concept that failed.
+template <class... Tenants>
 using table_of =
     pool_table<(std::size_t{0} + ... + detail::extents_of<Tenants>()),
                sizeof...(Tenants) - detail::charges_in<Tenants...>, detail::charges_in<Tenants...>>;
