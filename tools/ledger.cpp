@@ -53,9 +53,7 @@ std::vector<ledger_line> needs_of(solved_plan const& refused, std::int64_t neede
   if (left == 0) { return out; }  // the refusal stops at what is fixed
   if (table.experts) {
     auto const& experts = *table.experts;
-    auto const fewest =
-        experts.buffer == prefill_buffer::required ? 2 * experts.per_layer : experts.per_layer;
-    auto const slots = experts.pinned_slots ? experts.pinned_slots->count : fewest;
+    auto const slots = experts.pinned_slots ? experts.pinned_slots->count : experts.fewest().value;
     out.push_back({"experts", expert_bytes(table, slots).value, "modelled"});
     left -= out.back().bytes;
   }

@@ -45,11 +45,11 @@ std::string experts_text(plan_options const& options, solved_plan const& planned
   auto out = fmt::format("{} slots for {} experts ({} layers of {}): {} resident",
                          grouped(plan.slots.count), grouped(total), grouped(experts.layers),
                          grouped(experts.per_layer), share_text(plan.slots.count, total));
-  auto const buffer =
-      plan.prefill_buffer
-          ? fmt::format("on: prefill borrows {} of those slots", grouped(2 * experts.per_layer))
-          : std::string{options.buffer == prefill_buffer::off ? "off"
-                                                              : "off: no room, see the note"};
+  auto const buffer = plan.prefill_buffer ? fmt::format("on: prefill borrows {} of those slots",
+                                                        grouped(experts.two_layers().value))
+                                          : std::string{options.buffer == prefill_buffer::off
+                                                            ? "off"
+                                                            : "off: no room, see the note"};
   return wrapped(label("experts"), out) + wrapped(label("buffer"), buffer);
 }
 

@@ -50,9 +50,7 @@ priced_terms terms_of_needed(refusal const& r, table_view const& t) {
   x.fixed = {fixed_bytes(t).value};
   if (t.experts) {
     expert_terms const& e = *t.experts;
-    x.slots = e.pinned_slots                         ? e.pinned_slots->count
-              : e.buffer == prefill_buffer::required ? 2 * e.per_layer
-                                                     : e.per_layer;
+    x.slots = e.pinned_slots ? e.pinned_slots->count : e.fewest().value;
     x.experts = {expert_bytes(t, x.slots).value};
   }
   x.kv = {r.needed.count - x.fixed.count - x.experts.count};

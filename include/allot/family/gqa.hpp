@@ -33,10 +33,8 @@ struct gqa {
   ///
   /// \requires  kv_heads and tp split (`local_heads`)
   constexpr checked token_bytes() const {
-    std::int64_t const v_dim = v_head_dim.value_or(head_dim);
-    checked row = row_bytes(dtype, head_dim) + scale_bytes;
-    if (v_dim > 0) { row = row + row_bytes(dtype, v_dim) + scale_bytes; }
-    return row * local_heads(kv_heads, tp).value * layers;
+    return detail::kv_row_bytes(dtype, head_dim, v_head_dim, scale_bytes) *
+           local_heads(kv_heads, tp).value * layers;
   }
 
   constexpr lowered lower(lowering const& in, extent* out) const {

@@ -22,6 +22,16 @@ struct index_slab {
 
 namespace detail {
 
+/// Bytes of the K and the V row of one token and head; no V row when V is K (`v_head_dim` 0).
+///
+/// \param scale_bytes  bytes of scale beside each row
+constexpr checked kv_row_bytes(element dtype, std::int64_t head_dim,
+                               maybe<std::int64_t> const& v_head_dim, std::int64_t scale_bytes) {
+  std::int64_t const v_dim = v_head_dim.value_or(head_dim);
+  checked const k_row = row_bytes(dtype, head_dim) + scale_bytes;
+  return v_dim > 0 ? k_row + row_bytes(dtype, v_dim) + scale_bytes : k_row;
+}
+
 /// The tail every token-proportional family shares: rows of pages, and a slab beside them.
 /// Reports what overflows, naming the pool.
 constexpr lowered lower_token_rows(text name, text family, checked token_bytes,

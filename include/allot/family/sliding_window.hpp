@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <allot/family/family.hpp>
-#include <allot/policy/element.hpp>
+#include <allot/family/index_slab.hpp>
 #include <allot/policy/sharding.hpp>
 
 namespace allot {
@@ -47,9 +46,8 @@ struct sliding_window {
   ///
   /// \requires  kv_heads and tp split (`local_heads`)
   constexpr checked token_bytes() const {
-    checked const row =
-        row_bytes(dtype, head_dim) + row_bytes(dtype, v_head_dim.value_or(head_dim));
-    return row * local_heads(kv_heads, tp).value * layers;
+    return detail::kv_row_bytes(dtype, head_dim, v_head_dim, 0) * local_heads(kv_heads, tp).value *
+           layers;
   }
 
   /// Rows the running requests need whatever the ratio says.

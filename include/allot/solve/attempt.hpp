@@ -83,7 +83,7 @@ constexpr bool buffer_is_on(table_view const& t, terms const& x, std::int64_t ro
                             std::int64_t beside_kv) {
   expert_terms const& e = *t.experts;
   if (e.buffer != prefill_buffer::preferred) { return e.buffer == prefill_buffer::required; }
-  checked const two_layers = checked{e.per_layer} * 2;
+  checked const two_layers = e.two_layers();
   if (!(two_layers <= checked{x.hi})) { return false; }
   return x.slots_pinned || checked{beside_kv} + expert_bytes(t, two_layers.value) <= checked{room};
 }
@@ -91,7 +91,7 @@ constexpr bool buffer_is_on(table_view const& t, terms const& x, std::int64_t ro
 constexpr void add_notes(table_view const& t, terms const& x, demand const& d, objective o,
                          plan& p) {
   if (t.experts && t.experts->buffer == prefill_buffer::preferred && !p.prefill_buffer) {
-    checked const two_layers = checked{t.experts->per_layer} * 2;
+    checked const two_layers = t.experts->two_layers();
     p.add_note({note_code::prefill_buffer_dropped, two_layers.ok() ? two_layers.value : unlimited,
                 p.slots.count});
   }
@@ -119,7 +119,7 @@ constexpr void choose(table_view const& t, terms const& x, demand const& d, obje
   } else if (t.experts) {
     p.prefill_buffer = t.experts->buffer == prefill_buffer::required;
   }
-  if (p.prefill_buffer && !x.slots_pinned) { lo = t.experts->per_layer * 2; }
+  if (p.prefill_buffer && !x.slots_pinned) { lo = t.experts->two_layers().value; }
 
   std::int64_t n = x.n_first;
   std::int64_t kv = x.kv_first;

@@ -214,8 +214,7 @@ class repair_finder {
   constexpr std::int64_t fewest_slots() const {
     if (!p_.table.experts) { return 0; }
     expert_terms const& e = *p_.table.experts;
-    checked const two_layers = checked{e.per_layer} * 2;
-    return e.buffer == prefill_buffer::required && two_layers.ok() ? two_layers.value : e.per_layer;
+    return e.fewest().ok() ? e.fewest().value : e.per_layer;
   }
   constexpr std::int64_t first_pages() const {
     demand const& d = p_.demand;

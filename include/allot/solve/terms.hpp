@@ -101,7 +101,7 @@ class term_finder {
     x_.total_experts = e.total().value;
     x_.hi = x_.total_experts;
     if (e.max_slots && e.max_slots->count < x_.hi) { x_.hi = e.max_slots->count; }
-    checked const fewest = checked{e.per_layer} * (e.buffer == prefill_buffer::required ? 2 : 1);
+    checked const fewest = e.fewest();
     x_.lo = fewest.ok() ? fewest.value : unlimited;  // either way above every hi
     x_.slots_pinned = e.pinned_slots.given;
     slots_ = x_.slots_pinned ? checked{e.pinned_slots->count} : fewest;

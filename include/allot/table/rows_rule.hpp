@@ -35,7 +35,7 @@ enum class rows_of : std::uint8_t {
 ///     rows = min(max(round(ratio * (mul * x)) / per, at_least), at_most, rows of an extent) + plus
 ///
 /// and never below 0, where x is the count named by `of`. Monotone in every count, so a sum of such
-/// rows has an exact inverse by search. Ten fields express every pool family known to us:
+/// rows has an exact inverse by search. These fields express every pool family known to us:
 ///
 ///     a pool's pages   {.plus = sentinel}
 ///     a 2nd pool       {.mul = P, .per = P2, .per_rounding = up, .plus = sentinel}

@@ -50,6 +50,14 @@ struct expert_terms {
 
   /// Experts of the whole model: more slots than this are no use.
   constexpr checked total() const { return checked{per_layer} * layers; }
+
+  /// Slots that prefill borrows when it has its buffer.
+  constexpr checked two_layers() const { return checked{per_layer} * 2; }
+
+  /// The fewest slots the buffer's mode allows: a preferred buffer may be dropped.
+  constexpr checked fewest() const {
+    return buffer == allot::prefill_buffer::required ? two_layers() : checked{per_layer};
+  }
 };
 
 }  // namespace allot
