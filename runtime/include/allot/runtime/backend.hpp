@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allot::runtime {
+
+/// Where work on memory is done: the CPU, or a stream of a GPU. Calls are issued in order and may
+/// return before they are done; `wait` returns when all are.
+///
+/// Pointers are the backend's own memory, pinned host memory, or (only where it says so) any host
+/// memory. Not thread-safe: one backend a thread.
+class backend {
+ public:
+  backend() = default;
+  backend(backend const&) = delete;
+  backend& operator=(backend const&) = delete;
+  virtual ~backend() = default;
+
+  virtual char const* name() const noexcept = 0;  ///< "host", "cuda"
+
+  /// Sets `bytes` bytes to `value`.
+  virtual void fill(void* memory, std::byte value, std::int64_t bytes) = 0;
+
+  /// Copies within the backend's memory. The ranges do not overlap.
+  virtual void copy(void* to, void const* from, std::int64_t bytes) = 0;
+
+  /// Copies from host memory, which must stay as it is until `wait`.
+  virtual void upload(void* to, void const* host, std::int64_t bytes) = 0;
+
+  /// Copies to host memory, which may be read after `wait`.
+  virtual void download(void* host, void const* from, std::int64_t bytes) = 0;
+
+  /// Index of the first byte that is not `value`, or -1 when all are. Waits.
+  virtual std::int64_t find_other(void const* memory, std::byte value, std::int64_t bytes) = 0;
+
+  /// Returns when everything issued so far is done.
+  ///
+  /// \errors  backend_error, also of an earlier call that failed on the device
+  virtual void wait() = 0;
+};
+
+}  // namespace allot::runtime
