@@ -16,15 +16,24 @@ SOUND = {
     "json/include/allot/json/codec.hpp": HEAD + "#include <allot/allot.hpp>\n#include <string>\n",
     "json/src/codec.cpp": '#include <allot/json/codec.hpp>\n#include "parts.hpp"\n',
     "json/src/parts.hpp": "#include <vector>\n",
-    "tools/main.cpp": "#include <allot/json/codec.hpp>\n",
+    "kernels/fill.hpp": HEAD + "#include <cuda_runtime_api.h>\n#include <allot/core/units.hpp>\n",
+    "kernels/fill.cu": '#include "kernels/fill.hpp"\n',
+    "runtime/include/allot/runtime/backend.hpp": HEAD + "#include <allot/allot.hpp>\n#include <string>\n",
+    "runtime/src/host.cpp": "#include <allot/runtime/backend.hpp>\n#include <vector>\n",
+    "runtime/cuda/cuda.cpp": '#include "kernels/fill.hpp"\n#include <allot/runtime/backend.hpp>\n'
+    + "#include <cuda_runtime_api.h>\n",
+    "tools/main.cpp": "#include <allot/json/codec.hpp>\n#include <allot/runtime/backend.hpp>\n",
 }
 
 
 class Diagram(unittest.TestCase):
-    def breaches(self, changes: dict, listed=None) -> list:
+    def breaches(self, changes: dict, listed=None, listed_runtime=None) -> list:
         files = {**SOUND, **changes}
         headers = sorted(n[len("include/") :] for n in files if n.startswith("include/"))
         files["include/meson.build"] = "\n".join(f"  '{n}'," for n in (listed or headers))
+        below = "runtime/include/"
+        headers = sorted(n[len(below) :] for n in files if n.startswith(below))
+        files[below + "meson.build"] = "\n".join(f"  '{n}'," for n in (listed_runtime or headers))
         with tempfile.TemporaryDirectory() as scratch:
             for name, text in files.items():
                 path = pathlib.Path(scratch) / name
@@ -51,6 +60,47 @@ class Diagram(unittest.TestCase):
 
     def test_upward_folder(self):
         self.refuses(self.add("json/src/codec.cpp", '#include "../../tools/main.cpp"\n'), "json/ may not use tools/")
+
+    def test_runtime_using_json(self):
+        line = "#include <allot/json/codec.hpp>\n"
+        self.refuses(self.add("runtime/src/host.cpp", line), "runtime/src/ may not use json/")
+
+    def test_kernel_using_the_runtime(self):
+        line = "#include <allot/runtime/backend.hpp>\n"
+        self.refuses(self.add("kernels/fill.cu", line), "kernels/ may not use runtime/")
+
+    def test_runtime_using_kernels_outside_cuda(self):
+        line = '#include "kernels/fill.hpp"\n'
+        self.refuses(self.add("runtime/src/host.cpp", line), "runtime/src/ may not use kernels/")
+
+    def test_cuda_headers_outside_cuda(self):
+        for name in "cuda_runtime.h cuda_fp16.h cub/cub.cuh cuda/std/array thrust/sort.h driver_types.h".split():
+            for source in ["runtime/src/host.cpp", "runtime/include/allot/runtime/backend.hpp"]:
+                self.refuses(self.add(source, f"#include <{name}>\n"), f"may not include {name}")
+
+    def test_header_using_the_runtime(self):
+        found = self.breaches(self.add("include/allot/allot.hpp", "#include <allot/runtime/backend.hpp>\n"))
+        self.assertTrue(any("include/ may not use runtime/" in b for b in found), found)
+
+    def test_json_using_the_runtime(self):
+        line = "#include <allot/runtime/backend.hpp>\n"
+        self.refuses(self.add("json/src/codec.cpp", line), "json/ may not use runtime/")
+
+    def test_form_of_runtime_headers(self):
+        name = "runtime/include/allot/runtime/backend.hpp"
+        self.refuses(self.add(name, "\n" * 300), "more than 299")
+        self.refuses({name: HEAD.split("\n")[0] + "\n"}, "no #pragma once")
+        self.refuses({"runtime/include/allot/other.hpp": HEAD}, "belongs below runtime/include/allot/runtime")
+        quoted = {
+            "runtime/include/allot/runtime/a.hpp": HEAD,
+            "runtime/include/allot/runtime/b.hpp": HEAD + '#include "a.hpp"\n',
+        }
+        self.refuses(quoted, "is named <allot/")
+
+    def test_list_of_runtime_headers(self):
+        extra = {"runtime/include/allot/runtime/a.hpp": HEAD}
+        listed = ["allot/runtime/backend.hpp"]
+        self.refuses(extra, "runtime/include/meson.build: does not list", listed_runtime=listed)
 
     def test_header_using_json(self):
         found = self.breaches(self.add("include/allot/allot.hpp", "#include <allot/json/codec.hpp>\n"))
