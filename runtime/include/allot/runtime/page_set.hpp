@@ -120,28 +120,23 @@ class page_set {
     }
   }
 
-  /// Word `at` of the ids has become empty.
+  /// Word `at` of the ids has become empty: say so above, as far as that empties words, and where
+  /// it was the lowest find the next one below the first word that is not empty.
   void unmark(std::size_t at) noexcept {
     bool const was_lowest = at == lowest_;
     for (int level = 1; level < levels_; ++level) {
       std::uint64_t& above = words_[starts_[level] + (at >> 6)];
       above &= ~(std::uint64_t{1} << (at & 63U));
-      if (above != 0) { break; }
       at >>= 6;
-    }
-    if (was_lowest) { find_lowest(); }
-  }
-
-  void find_lowest() noexcept {
-    if (count_ == 0) {
-      lowest_ = nowhere;
+      if (above == 0) { continue; }
+      if (!was_lowest) { return; }
+      for (; level > 0; --level) {
+        at = at << 6 | static_cast<std::size_t>(std::countr_zero(words_[starts_[level] + at]));
+      }
+      lowest_ = at;
       return;
     }
-    std::size_t at = 0;
-    for (int level = levels_ - 1; level > 0; --level) {
-      at = at << 6 | static_cast<std::size_t>(std::countr_zero(words_[starts_[level] + at]));
-    }
-    lowest_ = at;
+    lowest_ = nowhere;  // nothing is left
   }
 
   static constexpr std::size_t nowhere = SIZE_MAX;
