@@ -12,14 +12,14 @@ bool built_with_cuda() noexcept {
 int cuda_device_count() noexcept {
   int count = 0;
   if (cudaGetDeviceCount(&count) == cudaSuccess) { return count; }
-  cudaGetLastError();  // no driver is an answer, and not the next call's error
+  static_cast<void>(cudaGetLastError());  // no driver is an answer, and not the next call's error
   return 0;
 }
 
 std::string cuda_device_name(int device) {
   cudaDeviceProp properties{};
   if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) { return properties.name; }
-  cudaGetLastError();
+  static_cast<void>(cudaGetLastError());
   return {};
 }
 

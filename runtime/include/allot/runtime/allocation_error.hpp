@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <string>
 
@@ -13,8 +14,10 @@ class allocation_error : public std::bad_alloc {
  public:
   static constexpr std::int64_t unknown = -1;  ///< bytes free, where the memory cannot tell
 
-  /// \param call   as a reader would look for it: "cudaMalloc", "limited_resource(12 GiB)"
-  /// \param why    what the call said: "cudaErrorMemoryAllocation: out of memory"
+  /// \param call        as a reader would look for it: "cudaMalloc", "limited_resource(64 bytes)"
+  /// \param free_bytes  or `unknown`
+  /// \param why         what the call said: "cudaErrorMemoryAllocation: out of memory"; may be
+  /// empty
   allocation_error(std::string call, std::int64_t asked_bytes, std::int64_t free_bytes,
                    std::string why);
 

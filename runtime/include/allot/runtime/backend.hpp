@@ -10,7 +10,10 @@ namespace allot::runtime {
 /// return before they are done; `wait` returns when all are.
 ///
 /// Pointers are the backend's own memory, pinned host memory, or (only where it says so) any host
-/// memory. Not thread-safe: one backend a thread.
+/// memory. Bytes are >= 0; 0 does nothing, and the pointers may then be null. Not thread-safe: one
+/// backend a thread.
+///
+/// \errors  backend_error, of every call; what fails on the device later is an error of `wait`
 class backend {
  public:
   backend() = default;
@@ -36,8 +39,6 @@ class backend {
   virtual std::int64_t find_other(void const* memory, std::byte value, std::int64_t bytes) = 0;
 
   /// Returns when everything issued so far is done.
-  ///
-  /// \errors  backend_error, also of an earlier call that failed on the device
   virtual void wait() = 0;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <allot/runtime/allocation_error.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,6 +17,10 @@ enum class memory_space : std::uint8_t {
   device,       ///< the GPU
 };
 
+/// Bytes that a resource aligns to unless it has a reason: what cudaMalloc promises, so that a plan
+/// for the GPU can be tried on the host.
+inline constexpr std::int64_t usual_alignment_bytes = 256;
+
 /// Where bytes come from. Adaptors are resources that hold another one by reference: the caller
 /// keeps both alive for as long as anything allocated from them.
 ///
@@ -28,7 +34,8 @@ class memory_resource {
 
   /// \param bytes  >= 0; 0 gives a pointer that may only be deallocated, and may be null
   /// \returns      memory aligned to `alignment()`, its contents undefined
-  /// \errors       allocation_error; then nothing has changed
+  /// \errors       allocation_error when the memory cannot be had, backend_error when a device has
+  ///               failed; then nothing has changed
   virtual void* allocate(std::int64_t bytes) = 0;
 
   /// Gives back what `allocate(bytes)` returned, with the same `bytes`.
