@@ -11,19 +11,60 @@
 /// the solver says of itself.
 namespace allot::laws {
 
-/// L1, one walk: the bytes carved for a plan are the bytes it was priced at, every extent starts
-/// where the one before it ended, and all are multiples of the granularity.
+namespace detail {
+
+/// The pool that extent `index` belongs to.
+constexpr std::int64_t pool_of(table_view const& t, std::int64_t index) {
+  std::int64_t i = 0;
+  while (index >= t.pools[i].first_extent + t.pools[i].extents) {
+    ++i;
+  }
+  return i;
+}
+
+}  // namespace detail
+
+/// L1, one walk: the bytes carved for a plan are the bytes it was priced at, all in the arena.
+/// Every array starts where the one before it ended, aligned; rows that share page blocks or expert
+/// slots fill them without a gap, one block for each physical page and each slot.
 constexpr bool carved_is_priced(table_view const& t, plan const& p) {
-  checked carved{};
+  bool const faces = t.arrangement == arrangement::page_major;
+  std::int64_t const unit = array_unit(t);
+  checked arrays{};
+  checked page{};
+  checked slot{};
   bool tight = true;
-  checked const total = lay_out(t, p.at(), [&](std::int32_t, placement const& place) {
-    tight = tight && carved == checked{place.offset} && place.offset % t.granularity == 0 &&
-            place.array_bytes % t.granularity == 0 &&
-            checked{place.rows} * place.row_bytes <= checked{place.array_bytes};
-    carved = carved + checked{place.array_bytes} * place.copies;
-  });
+  auto const take = [&](std::int32_t index, placement const& place) {
+    std::int64_t const i = detail::pool_of(t, index);
+    std::int64_t const rows = block_rows(t, i, t.extents[index]);
+    checked const size = checked{place.copy_stride} * place.copies;
+    if (rows == 0) {
+      std::int64_t const apart = place.offset - arrays.value;
+      tight = tight && arrays <= checked{place.offset} && (faces || apart == 0) &&
+              apart < face_unit(t) && place.offset % unit == 0 && place.copy_stride % unit == 0 &&
+              checked{place.rows} * place.row_bytes <= checked{place.copy_stride};
+      arrays = checked{place.offset} + size;
+      return;
+    }
+    bool const paged = i < t.kv_pools;
+    std::int64_t const blocks = paged ? p.physical.count : p.slots.count;
+    checked& filled = paged ? page : slot;
+    tight =
+        tight && checked{blocks} * rows == checked{place.rows} && place.offset % stride_bytes == 0;
+    filled = filled + size;
+  };
+  arena_map const map = lay_out(t, p, take);
+  if (faces) {
+    tight = tight && arrays <= checked{map.pages} && page == checked{map.page_stride} &&
+            slot == checked{map.slot_stride} && map.pages_end <= map.slots &&
+            checked{p.physical.count} * map.page_stride <= checked{map.pages_end - map.pages} &&
+            checked{p.slots.count} * map.slot_stride <= checked{map.top - map.slots} &&
+            p.slots.count <= map.most_slots && map.top <= map.arena.count;
+  } else {
+    tight = tight && arrays == checked{map.carved.count};
+  }
   checked const priced = checked{p.kv.count} + p.experts.count + p.fixed.count - t.charge_bytes;
-  return tight && total == carved && carved == priced;
+  return tight && map.fits() && priced == checked{map.carved.count};
 }
 
 /// L2, sentinels are counted: in every pool the rows allocated are those usable and the sentinels.
@@ -127,7 +168,7 @@ constexpr bool shortfall_is_true(refusal const& r) {
 constexpr bool repairs_repair(problem const& p, refusal const& r) {
   if (p.table.found) { return true; }
   for (std::int32_t i = 0; i < r.repair_count; ++i) {
-    if (r.repairs[i].set == setting::tp || r.repairs[i].set == setting::state_tp) { continue; }
+    if (is_of_request(r.repairs[i].set)) { continue; }
     problem const q = with_repair(p, r.repairs[i]);
     if (!attempt(q.table, q.budget, q.demand, q.objective)) { return false; }
   }

@@ -76,6 +76,15 @@ void describe_split(std::string& out, refusal const& r, request const& asked) {
   }
 }
 
+void describe_stride(std::string& out, refusal const& r) {
+  say(out, r.binding, " is ", r.value, "; with page_major it must be ", r.expected);
+  if (r.low > 0 && r.high > 0) {
+    say(out, ": the nearest are ", r.low, " and ", r.high);
+  } else if (r.low > 0 || r.high > 0) {
+    say(out, ": the nearest is ", r.low > 0 ? r.low : r.high);
+  }
+}
+
 void describe_cap(std::string& out, refusal const& r, table_view const& t) {
   std::int64_t const layer = t.experts ? t.experts->per_layer : 0;
   bool const capped = r.binding == path_of(setting::max_slots, -1, true);
@@ -103,6 +112,8 @@ void describe_input(std::string& out, refusal const& r, request const& asked) {
   say(out, r.binding, " is ");
   if (r.binding == request_path{"objective"}) {
     say(out, name_of(asked.objective));
+  } else if (r.binding == request_path{"granularity"}) {
+    say(out, asked.granularity);
   } else if (r.binding.field.empty()) {
     say(out, "incomplete");
   } else {
@@ -155,9 +166,7 @@ void describe(std::string& out, refusal const& r, request const& asked, table_vi
         say(out, "are ", r.low, " and ", r.high);
       }
       break;
-    case solve_error::misaligned_stride:
-      say(out, r.binding, " is ", r.value, "; it must be ", r.expected);
-      break;
+    case solve_error::misaligned_stride: describe_stride(out, r); break;
     case solve_error::kv_head_split: describe_split(out, r, asked); break;
     case solve_error::slot_cap_below_minimum: describe_cap(out, r, table); break;
     case solve_error::slots_out_of_range:

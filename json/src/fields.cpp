@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fields.hpp"
 
+#include <allot/policy/arrangement.hpp>
 #include <allot/policy/element.hpp>
 #include <allot/solve/demand.hpp>
 #include <allot/table/tenants.hpp>
@@ -29,7 +30,11 @@ constexpr word objectives[] = {
     {"experts_first", number(objective::experts_first)},
     {"context_first", number(objective::context_first)},
 };
-constexpr word arrangements[] = {{"flat", 0}};
+constexpr word arrangements[] = {
+    {"flat", number(arrangement::flat)},
+    {"page_major", number(arrangement::page_major)},
+    {"layer_major", number(arrangement::layer_major)},
+};
 constexpr word state_kinds[] = {{"gated_delta", 0}};
 constexpr word families[] = {
     {"raw", number(read_family::raw)},
@@ -84,8 +89,7 @@ constexpr field request_fields[] = {
     object("demand", place::demand),
     one_of("objective", objectives),
     whole("granularity", 1),
-    one_of("arrangement", arrangements,
-           "\"flat\" (page_major and layer_major are not supported yet)"),
+    one_of("arrangement", arrangements),
 };
 static_assert(std::size(request_fields) == at_request::count);
 static_assert(request_fields[at_request::kv].name == "kv");

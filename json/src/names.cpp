@@ -72,6 +72,15 @@ std::string_view name_of(prefill_buffer b) {
   return "";
 }
 
+std::string_view name_of(arrangement a) {
+  switch (a) {
+    case arrangement::flat: return "flat";
+    case arrangement::page_major: return "page_major";
+    case arrangement::layer_major: return "layer_major";
+  }
+  return "";
+}
+
 std::string_view name_of(objective o) {
   switch (o) {
     case objective::experts_first: return "experts_first";

@@ -210,6 +210,8 @@ void request_builder::end_request(frame const& f) {
   r.objective = static_cast<objective>(
       whole(f, at_request::objective, static_cast<std::int64_t>(objective::experts_first)));
   r.granularity = whole(f, at_request::granularity, 1);
+  r.arrangement = static_cast<arrangement>(
+      whole(f, at_request::arrangement, static_cast<std::int64_t>(arrangement::flat)));
 }
 
 }  // namespace allot::json

@@ -152,6 +152,7 @@ void append_request(std::string& out, request const& r,
   append_demand(out, r.demand);
   append_field(out, "objective", name_of(r.objective));
   append_field(out, "granularity", r.granularity);
+  append_field(out, "arrangement", name_of(r.arrangement));
   out += '}';
 }
 

@@ -89,11 +89,11 @@ TEST_CASE("constants-1: what was planned is what is laid out, page for page") {
     allot::outcome const out = fault.solve();
     REQUIRE(out);
     std::int64_t rows[2] = {};
-    auto const total = allot::lay_out(
-        fault.table(), out->at(),
+    allot::arena_map const map = allot::lay_out(
+        fault.table(), *out,
         [&](std::int32_t index, allot::placement const& place) { rows[index] = place.rows; });
     CHECK(rows[0] == out->physical.count);
     CHECK(rows[1] == out->slots.count);
-    CHECK(total == allot::checked{out->kv.count + out->experts.count});
+    CHECK(map.carved.count == out->kv.count + out->experts.count);
   }
 }

@@ -108,15 +108,15 @@ TEST_CASE("round-2 around: every array of every pool starts and ends on a granul
     allot::outcome const out = allot::solve(r, storage, table);
     REQUIRE(out);
     std::int64_t end = 0;
-    auto const total =
-        allot::lay_out(table, out->at(), [&](std::int32_t, allot::placement const& place) {
+    allot::arena_map const map =
+        allot::lay_out(table, *out, [&](std::int32_t, allot::placement const& place) {
           CHECK(place.offset == end);
           CHECK(place.offset % granule == 0);
-          CHECK(place.array_bytes % granule == 0);
-          CHECK(place.array_bytes - place.rows * place.row_bytes < granule);
+          CHECK(place.copy_stride % granule == 0);
+          CHECK(place.copy_stride - place.rows * place.row_bytes < granule);
           end = place.end();
         });
-    CHECK(total == allot::checked{end});
+    CHECK(map.carved.count == end);
     CHECK(end == out->kv.count + out->experts.count + out->fixed.count);
   }
 }

@@ -33,7 +33,7 @@ std::string repairs_with(std::string_view path, std::string_view raw) {
 
 TEST_CASE("an optional field that is wrong can be left out") {
   CHECK(repairs_with("objective", "\"fast\"") == R"([{"set":"objective","to":null}])");
-  CHECK(repairs_with("arrangement", "\"page_major\"") == R"([{"set":"arrangement","to":null}])");
+  CHECK(repairs_with("arrangement", "\"diagonal\"") == R"([{"set":"arrangement","to":null}])");
   CHECK(repairs_with("granularity", "0") == R"([{"set":"granularity","to":null}])");
   CHECK(repairs_with("granularity", "9223372036854775808") ==
         R"([{"set":"granularity","to":null}])");
@@ -133,6 +133,46 @@ TEST_CASE("nothing is listed that would not be enough, nor the model's geometry"
   request = rich_request();
   request["a.b"] = 1;
   CHECK(repairs_of(request.dump()) == "[]");
+}
+
+TEST_CASE("a page that is misaligned has the nearest that is not") {
+  document request = rich_request();
+  request["arrangement"] = "page_major";
+  CHECK(answer_to(request).at("ok") == true);
+  request["kv"][0]["scale_bytes"] = 2;  // (64 + 128 elements + scales) of 4 heads: 1552 B a token
+  request["kv"][1]["latent_dim"] = 577;
+  request["kv"][1]["page_tokens"] = 24;
+  CHECK(answer_to(request).at("ok") == true);  // pages of 24 tokens are no part of pages of 16
+  request["kv"][1]["page_tokens"] = 16;
+  request["kv"][1]["sentinel_pages"] = 2;
+  CHECK(answer_to(request).at("ok") == true);
+  request["kv"][0]["page_tokens"] = request["kv"][1]["page_tokens"] = 23;
+  document const answer = answer_to(request);
+  CHECK(answer.at("error") == "misaligned_stride");
+  CHECK(answer.at("binding") == "kv[1].page_tokens");
+  CHECK(answer.at("text") ==
+        "kv[1].page_tokens is 23; with page_major it must be such that the rows of a page are a "
+        "multiple of 16 bytes: the nearest are 22 and 24");
+  CHECK(repairs_of(request.dump()) ==
+        R"([{"set":"kv[1].page_tokens","to":22},{"set":"kv[1].page_tokens","to":24}])");
+
+  request["kv"] = document::parse(R"([{"family":"raw","page_bytes":4090,"page_tokens":16}])");
+  CHECK(repairs_of(request.dump()) == R"([{"set":"kv[0].page_bytes","to":4096}])");
+  request["kv"][0]["page_bytes"] = 4096;
+  request["experts"]["slot_bytes"] = 1048577;
+  CHECK(answer_to(request).at("binding") == "experts.slot_bytes");
+  CHECK(repairs_of(request.dump()) == R"([{"set":"arrangement","to":null}])");
+}
+
+TEST_CASE("faces are rounded to multiples of 16") {
+  document request = rich_request();
+  request["arrangement"] = "page_major";
+  request["granularity"] = 24;
+  document const answer = answer_to(request);
+  CHECK(answer.at("error") == "bad_input");
+  CHECK(answer.at("text") ==
+        "granularity is 24; it must be 1, or with page_major a multiple of 16");
+  CHECK(repairs_of(request.dump()) == R"([{"set":"granularity","to":null}])");
 }
 
 TEST_CASE("a granularity that takes everything can be left out") {

@@ -137,7 +137,8 @@ TEST_CASE("words, flags, names, objects and lists") {
   check_fault(rich, "experts.prefill_buffer", "\"on\"", "bad_input",
               "one of off, preferred, required");
   check_fault(rich, "objective", "\"max\"", "bad_input", "one of experts_first, context_first");
-  check_fault(rich, "arrangement", "\"page_major\"", "bad_input", "flat");
+  check_fault(rich, "arrangement", "\"diagonal\"", "bad_input",
+              "one of flat, page_major, layer_major");
   for (char const* const raw : {"1", "\"true\"", "[]"}) {
     check_fault(rich, "state.prefix_cached", raw, "bad_input", "true or false");
   }

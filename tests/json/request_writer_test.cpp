@@ -39,9 +39,17 @@ TEST_CASE("the rich request, and every pin") {
   CHECK(answer_of(request) == answer_text(once));
   document const written = document::parse(once);
   for (auto const& [name, value] : request.items()) {
-    if (name == "id" || name == "arrangement") { continue; }  // there is one arrangement so far
+    if (name == "id") { continue; }
     INFO(name);
     REQUIRE(written.contains(name));
+  }
+  for (char const* const other : {"page_major", "layer_major"}) {
+    document arranged = request;
+    arranged["arrangement"] = other;
+    std::string const text = rewritten(arranged.dump());
+    CHECK(rewritten(text) == text);
+    CHECK(answer_of(arranged) == answer_text(text));
+    CHECK(answer_of(arranged) != answer_of(request));
   }
   for (char const* const path : {"demand.pages", "demand.tokens", "experts.slots", "state.slots"}) {
     document pinned = request;

@@ -48,6 +48,9 @@ inline void apply(drawn& d, allot::repair const& r) {
     case setting::max_tokens: to(q.demand.max_tokens); break;
     case setting::pages: to(q.demand.pinned_pages); break;
     case setting::tokens: to(q.demand.pinned_tokens); break;
+    case setting::page_tokens: d.kv[r.index].set_page_tokens(r.to); break;
+    case setting::page_bytes: d.kv[r.index].raw.page_bytes = {r.to}; break;
+    case setting::arrangement: q.arrangement = {}; break;
     case setting::objective: q.objective = static_cast<allot::objective>(r.to); break;
   }
 }

@@ -49,6 +49,7 @@ class drawer {
     if (draw_.chance(35)) { r.state = state(); }
     if (draw_.chance(80)) { r.experts = experts(); }
     r.granularity = granularity();
+    if (draw_.chance(45)) { arrange(out); }
     r.budget = allot::bytes{0};
     demand(r);
     if (r.experts && draw_.chance(20)) { pin_slots(*r.experts); }
@@ -116,6 +117,27 @@ class drawer {
     if (!(baseline < 9e18)) { return allot::bytes{net}; }
     return allot::budget::share_of({static_cast<std::int64_t>(baseline) + draw_.in(0, 1)}, ratio,
                                    {resident});
+  }
+
+  /// A page_major arena, with pages and slots that are aligned, or one with an array a layer.
+  void arrange(drawn& out) {
+    allot::request& r = out.request;
+    if (draw_.chance(30)) {
+      r.arrangement = allot::arrangement::layer_major;
+      return;
+    }
+    r.arrangement = allot::arrangement::page_major;
+    if (r.granularity % 16 != 0 && r.granularity > 1) { r.granularity = 1; }
+    for (std::int64_t i = 0; i < r.kv.size; ++i) {
+      allot::kv_family& f = out.kv[i];
+      std::int64_t const page = f.paging().page_tokens;
+      f.set_page_tokens(i > 0 && draw_.chance(50) ? r.kv[0].paging().page_tokens
+                        : page % 16 == 0          ? page
+                        : draw_.chance(70)        ? 16
+                                                  : 32);
+      f.raw.page_bytes = {(f.raw.page_bytes.count + 15) / 16 * 16};
+    }
+    if (r.experts) { r.experts->slot_bytes = {(r.experts->slot_bytes.count + 15) / 16 * 16}; }
   }
 
  private:

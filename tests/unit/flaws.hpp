@@ -18,8 +18,9 @@ enum class flaw : std::uint8_t {
   slot_cap,
   slots_out_of_range,
   short_of_fixed,
+  misaligned,
 };
-inline constexpr int flaws = 8;
+inline constexpr int flaws = 9;
 
 class spoiler {
  public:
@@ -36,6 +37,7 @@ class spoiler {
       case flaw::slot_cap: cap_slots(r); break;
       case flaw::slots_out_of_range: misplace_slots(r); break;
       case flaw::short_of_fixed: starve(r); break;
+      case flaw::misaligned: misalign(d); break;
     }
   }
 
@@ -191,6 +193,21 @@ class spoiler {
     if (e.max_slots && e.max_slots->count < hi) { hi = e.max_slots->count; }
     bool const below = draw_.chance(50) && least > 1;
     e.pinned_slots = allot::expert_slots{below ? draw_.in(1, least - 1) : hi + draw_.in(1, 9)};
+  }
+
+  void misalign(drawn& d) {
+    allot::request& r = d.request;
+    r.arrangement = allot::arrangement::page_major;
+    if (draw_.chance(90)) { r.granularity = 1; }
+    if (r.experts && draw_.chance(20)) {
+      r.experts->slot_bytes.count += draw_.in(1, 15);
+      return;
+    }
+    allot::kv_family& f = d.kv[draw_.in(0, r.kv.size - 1)];
+    std::int64_t const near = f.paging().page_tokens + draw_.in(-7, 7);
+    f.set_page_tokens(near > 0 && draw_.chance(60) ? near : draw_.in(1, 40));
+    if (r.budget.absolute && draw_.chance(60)) { r.budget = allot::bytes{draw_.in(0, 20'000)}; }
+    if (draw_.chance(70)) { f.raw.page_bytes.count += draw_.in(1, 15); }
   }
 
   void starve(allot::request& r) {

@@ -52,37 +52,47 @@ inline wide heads_here(std::int64_t heads, std::int64_t tp) {
   return heads < tp ? 1 : heads / tp;
 }
 
-inline wide slab(allot::maybe<allot::index_slab> const& index) {
-  return index ? times(row(index->dtype, index->head_dim), index->layers) : wide{0};
-}
-
-/// Bytes of one page: of the cached rows, and of the index keys beside them.
+/// Bytes of one page in one layer, and how many layers: of the cached rows, and of the index keys
+/// beside them.
 struct page_size {
   wide rows = 0;
   wide keys = 0;
+  wide row_layers = 1;
+  wide key_layers = 0;
+
+  wide all_rows() const { return times(rows, row_layers); }
+  wide all_keys() const { return times(keys, key_layers); }
 };
 
 inline page_size page_of(allot::kv_family const& f) {
   wide token = 0;
-  wide keys = 0;
+  allot::maybe<allot::index_slab> index;
+  wide layers = 1;
   switch (f.kind) {
-    case allot::kv_kind::raw: return {f.raw.page_bytes.count, 0};
+    case allot::kv_kind::raw: return {f.raw.page_bytes.count, 0, 1, 0};
     case allot::kv_kind::gqa: {
       allot::gqa const& g = f.gqa;
       std::int64_t const v_dim = g.v_head_dim ? *g.v_head_dim : g.head_dim;
       wide head = plus(row(g.dtype, g.head_dim), g.scale_bytes);
       if (v_dim > 0) { head = plus(head, plus(row(g.dtype, v_dim), g.scale_bytes)); }
-      token = times(times(head, heads_here(g.kv_heads, g.tp)), g.layers);
-      keys = slab(g.index);
+      token = times(head, heads_here(g.kv_heads, g.tp));
+      layers = g.layers;
+      index = g.index;
       break;
     }
     case allot::kv_kind::mla:
-      token = times(row(f.mla.dtype, f.mla.latent_dim), f.mla.layers);
-      keys = slab(f.mla.index);
+      token = row(f.mla.dtype, f.mla.latent_dim);
+      layers = f.mla.layers;
+      index = f.mla.index;
       break;
   }
   std::int64_t const page = f.paging().page_tokens;
-  return {times(token, page), times(keys, page)};
+  page_size out{times(token, page), 0, layers, 0};
+  if (index) {
+    out.keys = times(row(index->dtype, index->head_dim), page);
+    out.key_layers = index->layers;
+  }
+  return out;
 }
 
 /// Usable pages of pool `i` that hold the tokens of `n` usable anchor pages.
@@ -91,22 +101,69 @@ inline wide pages_of(allot::request const& r, std::int64_t i, wide n) {
   return up(times(n, r.kv[0].paging().page_tokens), r.kv[i].paging().page_tokens);
 }
 
-/// Bytes of pool `i` for `n` usable anchor pages; none where its heads do not split.
-inline wide pool_bytes(allot::request const& r, std::int64_t i, wide n) {
-  allot::kv_family const& f = r.kv[i];
-  if (f.kind == allot::kv_kind::gqa && heads_here(f.gqa.kv_heads, f.gqa.tp) == 0) { return 0; }
-  wide const physical = plus(pages_of(r, i, n), r.kv[i].paging().sentinel_pages);
-  page_size const page = page_of(r.kv[i]);
-  return plus(rounded(times(physical, page.rows), r.granularity),
-              rounded(times(physical, page.keys), r.granularity));
+/// Whether a pool's heads split; one whose heads do not has no bytes, and is refused for that.
+inline bool has_bytes(allot::kv_family const& f) {
+  return f.kind != allot::kv_kind::gqa || heads_here(f.gqa.kv_heads, f.gqa.tp) > 0;
 }
 
-inline wide kv_bytes(allot::request const& r, wide n) {
-  wide sum = 0;
-  for (std::int64_t i = 0; i < r.kv.size; ++i) {
-    sum = plus(sum, pool_bytes(r, i, n));
+/// Arrays of the arrangement: one for all layers, or one a layer, each rounded for itself.
+inline wide arrays(allot::request const& r, wide rows, wide row_bytes, wide layers) {
+  switch (r.arrangement) {
+    case allot::arrangement::flat:
+      return rounded(times(rows, times(row_bytes, layers)), r.granularity);
+    case allot::arrangement::layer_major:
+      return times(rounded(times(rows, row_bytes), r.granularity), layers);
+    case allot::arrangement::page_major: break;
   }
-  return sum;
+  return times(rounded(times(rows, row_bytes), 16), layers);
+}
+
+/// What a face of a page_major arena is rounded up to.
+inline wide face(allot::request const& r, wide bytes) {
+  return rounded(bytes, r.granularity < 16 ? 16 : r.granularity);
+}
+
+/// Pages of pool `i` in each page of the anchor, sentinels and all; 0 when that is not exact.
+inline std::int64_t pages_in_block(allot::request const& r, std::int64_t i) {
+  allot::paging const anchor = r.kv[0].paging();
+  allot::paging const own = r.kv[i].paging();
+  if (anchor.page_tokens % own.page_tokens != 0) { return 0; }
+  std::int64_t const each = anchor.page_tokens / own.page_tokens;
+  return wide{each} * anchor.sentinel_pages == own.sentinel_pages ? each : 0;
+}
+
+/// Bytes of all KV pools for `n` usable anchor pages.
+inline wide kv_bytes(allot::request const& r, wide n) {
+  bool const faces = r.arrangement == allot::arrangement::page_major;
+  wide side = 0;
+  wide block = 0;
+  for (std::int64_t i = 0; i < r.kv.size; ++i) {
+    if (!has_bytes(r.kv[i])) { continue; }
+    page_size const page = page_of(r.kv[i]);
+    if (faces && pages_in_block(r, i) > 0) {
+      block = plus(block, times(plus(page.all_rows(), page.all_keys()), pages_in_block(r, i)));
+      continue;
+    }
+    wide const physical = plus(pages_of(r, i, n), r.kv[i].paging().sentinel_pages);
+    side = plus(side, arrays(r, physical, page.rows, page.row_layers));
+    side = plus(side, arrays(r, physical, page.keys, page.key_layers));
+  }
+  if (!faces) { return side; }
+  return plus(face(r, side), face(r, times(plus(n, r.kv[0].paging().sentinel_pages), block)));
+}
+
+/// Whether a page_major arena would have a row of a page, or a slot, that is no multiple of 16.
+inline bool is_misaligned(allot::request const& r) {
+  if (r.arrangement != allot::arrangement::page_major) { return false; }
+  for (std::int64_t i = 0; i < r.kv.size; ++i) {
+    if (!has_bytes(r.kv[i])) { continue; }
+    page_size const page = page_of(r.kv[i]);
+    wide const each = pages_in_block(r, i);
+    if (each * page.rows % 16 != 0 || (page.key_layers > 0 && each * page.keys % 16 != 0)) {
+      return true;
+    }
+  }
+  return r.experts && r.experts->slot_bytes.count % 16 != 0;
 }
 
 inline wide state_slots(allot::request const& r) {
@@ -124,8 +181,8 @@ inline page_size state_of(allot::recurrent_state const& s) {
   wide const keys = times(heads_here(s.key_heads, s.tp), s.key_head_dim);
   wide const values = times(heads_here(s.value_heads, s.tp), s.value_head_dim);
   wide const taps = times(plus(plus(keys, keys), values), wide{s.conv_kernel} - 1);
-  return {times(row(s.dtype, taps), s.layers),
-          times(row(s.state_dtype, times(values, s.key_head_dim)), s.layers)};
+  return {row(s.dtype, taps), row(s.state_dtype, times(values, s.key_head_dim)), s.layers,
+          s.layers};
 }
 
 inline wide state_bytes(allot::request const& r) {
@@ -135,12 +192,19 @@ inline wide state_bytes(allot::request const& r) {
   }
   wide const physical = plus(state_slots(r), r.state->sentinel_slots);
   page_size const slot = state_of(*r.state);
-  return plus(rounded(times(physical, slot.rows), r.granularity),
-              rounded(times(physical, slot.keys), r.granularity));
+  if (r.arrangement == allot::arrangement::page_major) {  // a slot holds all layers
+    return face(
+        r, plus(arrays(r, physical, slot.all_rows(), 1), arrays(r, physical, slot.all_keys(), 1)));
+  }
+  return plus(arrays(r, physical, slot.rows, slot.row_layers),
+              arrays(r, physical, slot.keys, slot.key_layers));
 }
 
 inline wide expert_bytes(allot::request const& r, wide slots) {
-  return r.experts ? rounded(times(slots, r.experts->slot_bytes.count), r.granularity) : wide{0};
+  if (!r.experts) { return 0; }
+  wide const bytes = times(slots, r.experts->slot_bytes.count);
+  if (r.arrangement == allot::arrangement::page_major) { return face(r, bytes); }
+  return rounded(bytes, r.granularity);
 }
 
 inline wide charges(allot::request const& r) {

@@ -71,6 +71,10 @@ inline bool bad_input(allot::request const& r) {
   if (bad_budget(r.budget) || bad_demand(r.demand) || r.granularity < 1 || r.kv.size == 0) {
     return true;
   }
+  if (r.arrangement == allot::arrangement::page_major && r.granularity > 1 &&
+      r.granularity % 16 != 0) {
+    return true;
+  }
   for (allot::charge const& c : r.charges) {
     if (c.bytes.count < 0) { return true; }
   }
@@ -98,12 +102,12 @@ inline bool heads_split(allot::request const& r) {
 inline bool sizes_overflow(allot::request const& r) {
   for (allot::kv_family const& f : r.kv) {
     page_size const page = page_of(f);
-    if (page.rows >= limit || page.keys >= limit) { return true; }
+    if (page.all_rows() >= limit || page.all_keys() >= limit) { return true; }
   }
   if (r.state && state_slots(r) >= limit) { return true; }
   if (r.state && state_splits(r)) {
     page_size const slot = state_of(*r.state);
-    if (slot.rows >= limit || slot.keys >= limit) { return true; }
+    if (slot.all_rows() >= limit || slot.all_keys() >= limit) { return true; }
   }
   return r.experts && times(r.experts->per_layer, r.experts->layers) >= limit;
 }
@@ -157,6 +161,8 @@ inline verdict refuse(allot::request const& r) {
     v.error = solve_error::conflicting_pins;
   } else if (!whole) {
     v.error = solve_error::not_a_page_multiple;
+  } else if (is_misaligned(r)) {
+    v.error = solve_error::misaligned_stride;
   } else if (!split) {
     v.error = solve_error::kv_head_split;
   } else if (v.hi < v.lo) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 // Repairs by brute force: every setting, every value of a small range, judged by the refusals of
 // naive_refuse.hpp. What is listed works and is the nearest that does; where nothing is listed,
@@ -22,13 +23,13 @@ using allot_test::drawn;
 
 namespace {
 
-constexpr int settings = 16;
+constexpr int settings = 19;
 constexpr std::int64_t past_small = 260;  ///< above every number of a small request but budgets
 
 /// Whether the request with one change made has a plan.
 class trial {
  public:
-  explicit trial(drawn const& d) : from_{d} {}
+  trial(drawn const& d, allot::refusal const& refused) : from_{d}, refused_{refused} {}
 
   bool works(repair const& r) {
     allot_test::copy(from_, changed_);
@@ -48,6 +49,10 @@ class trial {
       case setting::max_slots:
       case setting::slots:
       case setting::prefill_buffer: return r.experts.given && index == 0;
+      case setting::page_tokens: return is_stride_of(index, "page_tokens");
+      case setting::page_bytes: return is_stride_of(index, "page_bytes");
+      case setting::arrangement:
+        return index == 0 && refused_.error == solve_error::misaligned_stride;
       default: return index == 0;
     }
   }
@@ -72,6 +77,8 @@ class trial {
       case setting::max_tokens: return count(r.demand.max_tokens);
       case setting::pages: return count(r.demand.pinned_pages);
       case setting::tokens: return count(r.demand.pinned_tokens);
+      case setting::page_tokens: return r.kv[index].paging().page_tokens;
+      case setting::page_bytes: return r.kv[index].raw.page_bytes.count;
       default: return {};
     }
   }
@@ -86,7 +93,9 @@ class trial {
                                     : set == setting::objective    ? 1
                                                                    : past_small;
         if (can_be_removed(set) && works({set, true, index, 0})) { return name(set, "removed"); }
-        for (std::int64_t v = 0; v <= values; ++v) {
+        if (set == setting::arrangement) { continue; }
+        std::int64_t const least = set == setting::page_bytes ? *asked(set, index) : 0;  // padding
+        for (std::int64_t v = least; v <= values; ++v) {
           if (works({set, false, index, v})) { return name(set, std::to_string(v)); }
         }
         if (set == setting::budget && works({set, false, index, std::int64_t{1} << 50})) {
@@ -101,19 +110,28 @@ class trial {
   static bool can_be_removed(setting s) {
     return s != setting::budget && s != setting::max_running && s != setting::charge &&
            s != setting::tp && s != setting::state_tp && s != setting::prefill_buffer &&
-           s != setting::objective;
+           s != setting::objective && s != setting::page_tokens && s != setting::page_bytes;
+  }
+  /// What the size of another page would do, or of this one in another trouble, is not for a repair
+  /// to say.
+  bool is_stride_of(std::int32_t index, char const* field) const {
+    return refused_.error == solve_error::misaligned_stride && refused_.binding.section == "kv" &&
+           refused_.binding.index == index &&
+           std::string_view{refused_.binding.field.data,
+                            static_cast<std::size_t>(refused_.binding.field.size)} == field;
   }
   static std::string name(setting s, std::string const& value) {
     return allot_test::setting_names[static_cast<int>(s)] + (" " + value);
   }
 
   drawn const& from_;
+  allot::refusal const& refused_;
   drawn changed_;
 };
 
 /// What is wrong with the list of repairs of one refusal; empty when nothing is.
 std::string complaint(drawn const& d, allot::refusal const& refused) {
-  trial attempt{d};
+  trial attempt{d, refused};
   for (int i = 0; i < refused.repair_count; ++i) {
     repair const& r = refused.repairs[i];
     std::string const name = allot_test::setting_names[static_cast<int>(r.set)];
@@ -193,14 +211,15 @@ TEST_CASE("listed repairs work and are the nearest, and an empty list means ther
   };
   auto const seen = refuse_many(40'000, 99, 70, any);
   // The fields that can only be wrong by their value have the generator below.
-  seen.each_is_common(seen.errors, allot_test::error_names, {"none", "misaligned_stride"});
+  seen.each_is_common(seen.errors, allot_test::error_names, {"none"});
   seen.each_is_common(seen.repairs, allot_test::setting_names,
-                      {"target_tokens", "max_tokens", "objective"});
+                      {"target_tokens", "max_tokens", "objective", "page_bytes"});
 }
 
 TEST_CASE("so do the repairs of fields that may not have their value") {
   auto const bad = [](dice&) { return allot_test::flaw::bad_number; };
   auto const seen = refuse_many(15'000, 100, 95, bad);
   seen.each_is_common(seen.repairs, allot_test::setting_names,
-                      {"max_running", "state_slots", "tp", "state_tp", "prefill_buffer"});
+                      {"max_running", "state_slots", "tp", "state_tp", "prefill_buffer",
+                       "page_tokens", "page_bytes", "arrangement"});
 }

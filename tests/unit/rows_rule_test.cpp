@@ -187,14 +187,24 @@ TEST_CASE("granularity makes the last step free: 36 arrays of 400 B a token in 2
   CHECK(36 * (each(258'048) - each(253'952)) == std::int64_t{72} << 20);
 }
 
-TEST_CASE("what may join a page block is derived from the rule") {
-  CHECK(allot::is_page_proportional({"rows", 1, {.plus = 1}}));
-  CHECK(allot::is_page_proportional({"tier", 1, {.mul = 128, .per = 4, .plus = 5}}));
-  CHECK_FALSE(allot::is_page_proportional({"tier", 1, {.mul = 6, .per = 4}}));
-  CHECK_FALSE(allot::is_page_proportional({"window", 1, {.mul = 128, .ratio = .2}}));
-  CHECK_FALSE(allot::is_page_proportional({"window", 1, {.at_least = 9}}));
-  CHECK_FALSE(allot::is_page_proportional({"table", 1, {.at_most = 4096}}));
-  CHECK_FALSE(allot::is_page_proportional({"capped", 1, {.at_most_rows_of = 0}}));
-  CHECK_FALSE(allot::is_page_proportional({"slots", 1, {.of = rows_of::expert_slots}}));
-  CHECK_FALSE(allot::is_page_proportional({"constant", 1, {.mul = 0, .at_least = 1}}));
+TEST_CASE("what joins a page block is derived from the rule") {
+  auto const per_page = [](allot::rows_rule const& rule, std::int64_t sentinels = 1) {
+    return allot::rows_per_page(extent{"extent", 1, rule}, sentinels);
+  };
+  CHECK(per_page({.plus = 1}) == 1);
+  CHECK(per_page({.plus = 0}) == 0);  // no row for the sentinel page
+  CHECK(per_page({}, 0) == 1);
+  CHECK(per_page({.plus = 3}, 3) == 1);
+  CHECK(per_page({.mul = 128, .per = 4, .plus = 32}) == 32);
+  CHECK(per_page({.mul = 128, .per = 4, .plus = 33}) == 0);  // a scratch row beside the pages
+  CHECK(per_page({.mul = 4, .plus = 1}) == 0);               // one sentinel of four rows' pages
+  CHECK(per_page({.of = rows_of::anchor_physical, .mul = 128, .per = 4}) == 32);
+  CHECK(per_page({.of = rows_of::anchor_physical, .plus = 1}) == 0);
+  CHECK(per_page({.mul = 6, .per = 4}) == 0);
+  CHECK(per_page({.mul = 128, .ratio = .2}) == 0);
+  CHECK(per_page({.at_least = 9}) == 0);
+  CHECK(per_page({.at_most = 4096}) == 0);
+  CHECK(per_page({.at_most_rows_of = 0}) == 0);
+  CHECK(per_page({.of = rows_of::expert_slots}) == 0);
+  CHECK(per_page({.mul = 0, .at_least = 1}) == 0);
 }

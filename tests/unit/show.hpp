@@ -44,6 +44,8 @@ class shown {
     close("},");
     bool const context = r.objective == allot::objective::context_first;
     field("objective", context ? "\"context_first\"" : "\"experts_first\"");
+    char const* const arrangements[] = {"\"flat\"", "\"page_major\"", "\"layer_major\""};
+    field("arrangement", arrangements[static_cast<int>(r.arrangement)]);
     field("granularity", r.granularity);
     close("}");
   }

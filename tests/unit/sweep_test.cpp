@@ -57,10 +57,10 @@ class sweep {
     allot::plan const& p = *out;
     naive::wide const priced = naive::kv_bytes(r, p.pages.count) + naive::state_bytes(r) +
                                naive::expert_bytes(r, p.slots.count);
-    allot::checked const arena =
-        allot::lay_out(table_, p.at(), [](std::int32_t, allot::placement const&) {});
+    allot::arena_map const map =
+        allot::lay_out(table_, p, [](std::int32_t, allot::placement const&) {});
     allot::paging const anchor = table_.anchor;
-    return allot::laws::hold(problem(r), out) && arena.ok() && arena.value == priced &&
+    return allot::laws::hold(problem(r), out) && map.carved.count == priced &&
            allot::can_serve(anchor, p.pages, p.usable_tokens, {0}) &&
            !allot::can_serve(anchor, p.pages, p.usable_tokens, {1}) &&
            allot::laws::floor_is_reachable(anchor, r.demand.min_tokens);

@@ -34,14 +34,14 @@ inline constexpr char const* setting_names[] = {
     "budget",           "max_running",   "state_slots", "charge",         "tp",
     "state_tp",         "max_slots",     "slots",       "prefill_buffer", "min_tokens",
     "min_usable_pages", "target_tokens", "max_tokens",  "pages",          "tokens",
-    "objective"};
+    "objective",        "page_tokens",   "page_bytes",  "arrangement"};
 
 struct tally {
   std::int64_t total = 0;
   std::int64_t errors[12] = {};
   std::int64_t notes[3] = {};
   std::int64_t reasons[5] = {};
-  std::int64_t repairs[16] = {};  ///< answers that list a repair of this setting
+  std::int64_t repairs[19] = {};  ///< answers that list a repair of this setting
 
   void add(allot::outcome const& out) {
     ++total;
@@ -52,7 +52,7 @@ struct tally {
         ++notes[static_cast<int>(out->notes[i].code)];
       }
     }
-    bool seen[16] = {};
+    bool seen[19] = {};
     for (int i = 0; i < out.error.repair_count; ++i) {
       int const set = static_cast<int>(out.error.repairs[i].set);
       repairs[set] += !seen[set];
@@ -78,7 +78,7 @@ struct tally {
   }
 
   void every_outcome_is_common() const {
-    each_is_common(errors, error_names, {"misaligned_stride"});  // needs page_major
+    each_is_common(errors, error_names);
     each_is_common(notes, note_names);
     each_is_common(reasons, reason_names);
   }

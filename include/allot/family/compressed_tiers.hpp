@@ -15,12 +15,13 @@ namespace allot {
 ///              + per ratio-r layer: (N P / r + q) * 2 head_dim + (w ring(r) + 1) * state(r)
 ///              + per ratio-4 layer: (N P / 4 + q) * 2 index_head_dim + (8 w + 1) * index state
 ///
-/// with N physical pages, q = max_running + 1 scratch rows, ring(4) = 8, ring(128) = 128.
+/// with N physical pages, q = max_running + 1 scratch rows, ring(4) = 8, ring(128) = 128. In a
+/// page_major arena the scratch rows are arrays of their own, so that a page's rows can interleave.
 ///
 /// \source  docs/formulas.md; cases tiers-1, tiers-2 (the affine shortcut
 ///          is up to 4.2 % below the real pool)
 struct compressed_tiers {
-  static constexpr std::int32_t max_extents = 9;
+  static constexpr std::int32_t max_extents = 12;
 
   std::int64_t head_dim = 0;             ///< elements                                   [>= 1]
   std::int64_t index_head_dim = 0;       ///< elements                                   [>= 1]
@@ -120,10 +121,29 @@ struct compressed_tiers {
                      .family = "compressed_tiers",
                      .page_tokens = page,
                      .sentinel = sentinel_pages,
-                     .extents = 9}};
+                     .extents = in.arrangement == arrangement::page_major ? part_scratch(out) : 9},
+            .stride_field = "window_tokens"};
   }
 
  private:
+  /// Moves the scratch rows of the compressed arrays behind all others.
+  ///
+  /// \returns  extents there are now
+  static constexpr std::int32_t part_scratch(extent* out) {
+    constexpr text names[] = {"scratch by 4", "scratch by 128", "index scratch"};
+    std::int32_t next = 9;
+    for (std::int32_t k = 3; k < 6; ++k) {
+      extent& rows = out[k];
+      if (rows.rows.mul % rows.rows.per != 0) { continue; }
+      out[next] = rows;
+      out[next].name = names[k - 3];
+      out[next].rows = {.mul = 0, .at_least = rows.rows.plus};
+      rows.rows.plus = 0;
+      ++next;
+    }
+    return next;
+  }
+
   constexpr std::int64_t layers_of(std::int64_t ratio) const {
     std::int64_t layers = 0;
     for (std::int64_t const r : compress_ratios) {

@@ -23,10 +23,10 @@ concept describes_pool_family = requires(F const& f, lowering const& in, extent*
 
 /// The pool of recurrent states. At most one in a table.
 template <class F>
-concept describes_state_pool = requires(F const& f, extent* out) {
+concept describes_state_pool = requires(F const& f, lowering const& in, extent* out) {
   { F::max_extents } -> std::convertible_to<std::int32_t>;
   { f.slots() } -> std::same_as<state_slots_rule>;
-  { f.lower(out) } -> std::same_as<lowered>;
+  { f.lower(in, out) } -> std::same_as<lowered>;
 };
 
 /// The expert cache. At most one in a table.

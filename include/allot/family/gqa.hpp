@@ -29,13 +29,16 @@ struct gqa {
 
   constexpr allot::paging paging() const { return {page_tokens, sentinel_pages}; }
 
-  /// Bytes one token takes in all layers on one rank, index slab not included.
+  /// Bytes one token takes in one layer on one rank, index slab not included.
   ///
   /// \requires  kv_heads and tp split (`local_heads`)
-  constexpr checked token_bytes() const {
+  constexpr checked layer_token_bytes() const {
     return detail::kv_row_bytes(dtype, head_dim, v_head_dim, scale_bytes) *
-           local_heads(kv_heads, tp).value * layers;
+           local_heads(kv_heads, tp).value;
   }
+
+  /// The same in all layers.
+  constexpr checked token_bytes() const { return layer_token_bytes() * layers; }
 
   constexpr lowered lower(lowering const& in, extent* out) const {
     fault_check check{"kv", in.index};
@@ -52,7 +55,8 @@ struct gqa {
     if (!local_heads(kv_heads, tp)) {
       check.report(solve_error::kv_head_split, "tp", tp, "a divisor or a multiple of kv_heads");
     }
-    return detail::lower_token_rows(name, "gqa", token_bytes(), index, paging(), in, check, out);
+    return detail::lower_token_rows(name, "gqa", layer_token_bytes(), layers, index, paging(), in,
+                                    check, out);
   }
 };
 static_assert(describes_pool_family<gqa>);

@@ -16,8 +16,11 @@ struct index_slab {
   std::int64_t layers = 0;    ///< layers that keep one                             [>= 1]
   element dtype = element::bf16;
 
-  /// Bytes of one token over all layers.
-  constexpr checked token_bytes() const { return row_bytes(dtype, head_dim) * layers; }
+  /// Bytes of one token in one layer.
+  constexpr checked layer_token_bytes() const { return row_bytes(dtype, head_dim); }
+
+  /// The same over all layers.
+  constexpr checked token_bytes() const { return layer_token_bytes() * layers; }
 };
 
 namespace detail {
@@ -32,21 +35,34 @@ constexpr checked kv_row_bytes(element dtype, std::int64_t head_dim,
   return v_dim > 0 ? k_row + row_bytes(dtype, v_dim) + scale_bytes : k_row;
 }
 
+/// One array of pages for all layers, or one a layer.
+///
+/// \returns  whether a page of all layers has less than 2^63 bytes
+constexpr bool write_token_rows(extent& out, text name, checked layer_token_bytes,
+                                std::int64_t layers, paging const& own, lowering const& in) {
+  checked const page = layer_token_bytes * layers * own.page_tokens;
+  if (page.overflowed) { return false; }
+  out = {.name = name, .row_bytes = page.value, .rows = page_rows(own, in)};
+  if (in.by_layer()) {
+    out.row_bytes = page.value / layers;
+    out.copies = layers;
+  }
+  return true;
+}
+
 /// The tail every token-proportional family shares: rows of pages, and a slab beside them.
 /// Reports what overflows, naming the pool.
-constexpr lowered lower_token_rows(text name, text family, checked token_bytes,
-                                   maybe<index_slab> const& index, paging const& own,
-                                   lowering const& in, fault_check check, extent* out) {
-  checked const page = token_bytes * own.page_tokens;
-  checked const slab = index ? index->token_bytes() * own.page_tokens : checked{};
-  if (page.overflowed || slab.overflowed) {
-    check.report(solve_error::overflow, "", 0, "a page of less than 2^63 bytes");
-  }
+///
+/// \param layer_token_bytes  bytes of one token in one of the `layers`
+constexpr lowered lower_token_rows(text name, text family, checked layer_token_bytes,
+                                   std::int64_t layers, maybe<index_slab> const& index,
+                                   paging const& own, lowering const& in, fault_check check,
+                                   extent* out) {
+  bool const fits = write_token_rows(out[0], "rows", layer_token_bytes, layers, own, in) &&
+                    (!index || write_token_rows(out[1], "index slab", index->layer_token_bytes(),
+                                                index->layers, own, in));
+  if (!fits) { check.report(solve_error::overflow, "", 0, "a page of less than 2^63 bytes"); }
   if (!check.ok()) { return {.found = check.found}; }
-  out[0] = {.name = "rows", .row_bytes = page.value, .rows = page_rows(own, in)};
-  if (index) {
-    out[1] = {.name = "index slab", .row_bytes = slab.value, .rows = page_rows(own, in)};
-  }
   return {.pool = {.name = name,
                    .family = family,
                    .page_tokens = own.page_tokens,

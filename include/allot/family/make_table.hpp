@@ -2,6 +2,7 @@
 #pragma once
 
 #include <allot/family/family.hpp>
+#include <allot/table/alignment.hpp>
 #include <allot/table/pool_table.hpp>
 
 #include <concepts>
@@ -21,12 +22,12 @@ class table_builder {
  public:
   /// \param extents  room for every tenant's `max_extents`
   /// \param pools    room for one pool a tenant that is no charge
-  constexpr table_builder(extent* extents, pool* pools, std::int64_t granularity = 1)
+  constexpr table_builder(extent* extents, pool* pools, std::int64_t granularity = 1,
+                          arrangement arranged = arrangement::flat)
       : extents_{extents}, pools_{pools} {
     table_.granularity = granularity;
-    fault_check check{"granularity"};
-    check.positive("", granularity);
-    fail(check.found);
+    table_.arrangement = arranged;
+    fail(check_granularity(arranged, granularity));
   }
 
   /// \requires  KV pools come before the state pool, and that before the experts
@@ -35,9 +36,10 @@ class table_builder {
     if (table_.kv_pools == 0) { table_.anchor = family.paging(); }
     // An anchor at fault is refused by its own name; those that follow it may still divide by it.
     std::int64_t const anchor_page = table_.anchor.page_tokens;
-    lowering const in{table_.kv_pools, anchor_page > 0 ? anchor_page : 1};
+    lowering const in{table_.kv_pools, anchor_page > 0 ? anchor_page : 1, table_.arrangement};
     ++table_.kv_pools;
-    lowered l = family.lower(in, extents_ + table_.extents.size);
+    extent* const out = extents_ + table_.extents.size;
+    lowered l = family.lower(in, out);
     fault_check check{"kv", in.index};
     allot::paging const own = family.paging();
     bool const paged = l.pool.unit == pool_unit::pages;
@@ -47,19 +49,34 @@ class table_builder {
                    "a pool with the page tokens and sentinels of the family's paging()");
       l.found = check.found;
     }
+    std::int64_t const sentinels = table_.anchor.sentinel_pages;
+    extent const* const crooked = detail::crooked_page(in, l, out, sentinels);
     append(l, F::max_extents, check);
+    if (crooked != nullptr) {
+      std::int64_t const rows = rows_per_page(*crooked, sentinels);
+      fail(detail::misaligned_page(in, l, *crooked, rows, [&](std::int64_t page_tokens) {
+        extent changed[F::max_extents > 0 ? F::max_extents : 1] = {};
+        return detail::aligns_with(family, in, page_tokens, sentinels, changed);
+      }));
+    }
   }
 
   template <describes_state_pool F>
   constexpr void add(F const& family) {
     table_.state = family.slots();
-    append(family.lower(extents_ + table_.extents.size), F::max_extents, fault_check{"state"});
+    lowering const in{table_.kv_pools, table_.anchor.page_tokens, table_.arrangement};
+    append(family.lower(in, extents_ + table_.extents.size), F::max_extents, fault_check{"state"});
   }
 
   template <describes_experts F>
   constexpr void add(F const& family) {
     table_.experts = family.terms();
-    append(family.lower(extents_ + table_.extents.size), F::max_extents, fault_check{"experts"});
+    extent const* const out = extents_ + table_.extents.size;
+    lowered const l = family.lower(extents_ + table_.extents.size);
+    append(l, F::max_extents, fault_check{"experts"});
+    if (table_.arrangement == arrangement::page_major && !l.found) {
+      fail(detail::misaligned_slot(l, out));
+    }
   }
 
   /// The charges, all at once; the builder adds them up, the caller keeps them.
@@ -180,18 +197,22 @@ using table_of =
     pool_table<(std::size_t{0} + ... + detail::extents_of<Tenants>()),
                sizeof...(Tenants) - detail::charges_in<Tenants...>, detail::charges_in<Tenants...>>;
 
-/// Lowers differently typed tenants to one table. What is wrong with a tenant is kept in the table
-/// and refused by `solve`.
+/// What one table can hold.
+template <class... Tenants>
+concept share_a_table = (0 + ... + int{describes_state_pool<Tenants>}) <= 1 &&
+                        (0 + ... + int{describes_experts<Tenants>}) <= 1 &&
+                        (0 + ... + int{describes_pool_family<Tenants>}) >= 1;
+
+/// Lowers differently typed tenants to one table of the given arrangement. What is wrong with a
+/// tenant is kept in the table and refused by `solve`.
 ///
 /// \param tenants  pool families (the first is the anchor), a state pool, an expert bank, charges
 /// \cost           needs no memory beyond the table it returns
-template <describes_tenant... Tenants>
-  requires((0 + ... + int{describes_state_pool<Tenants>}) <= 1 &&
-           (0 + ... + int{describes_experts<Tenants>}) <= 1 &&
-           (0 + ... + int{describes_pool_family<Tenants>}) >= 1)
+template <arrangement Arranged, describes_tenant... Tenants>
+  requires share_a_table<Tenants...>
 constexpr table_of<Tenants...> make_table(Tenants const&... tenants) {
   table_of<Tenants...> out;
-  table_builder builder{out.extents, out.pools};
+  table_builder builder{out.extents, out.pools, 1, Arranged};
   (detail::add_at<detail::stage::kv>(builder, tenants), ...);
   (detail::add_at<detail::stage::state>(builder, tenants), ...);
   (detail::add_at<detail::stage::experts>(builder, tenants), ...);
@@ -200,6 +221,13 @@ constexpr table_of<Tenants...> make_table(Tenants const&... tenants) {
   builder.set_charges(view<charge>(out.charges, static_cast<std::int64_t>(charges)));
   out.rest = builder.unbound();
   return out;
+}
+
+/// The same, flat.
+template <describes_tenant... Tenants>
+  requires share_a_table<Tenants...>
+constexpr table_of<Tenants...> make_table(Tenants const&... tenants) {
+  return make_table<arrangement::flat>(tenants...);
 }
 
 }  // namespace allot

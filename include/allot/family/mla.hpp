@@ -22,8 +22,11 @@ struct mla {
 
   constexpr allot::paging paging() const { return {page_tokens, sentinel_pages}; }
 
-  /// Bytes one token takes in all layers, index slab not included.
-  constexpr checked token_bytes() const { return row_bytes(dtype, latent_dim) * layers; }
+  /// Bytes one token takes in one layer, index slab not included.
+  constexpr checked layer_token_bytes() const { return row_bytes(dtype, latent_dim); }
+
+  /// The same in all layers.
+  constexpr checked token_bytes() const { return layer_token_bytes() * layers; }
 
   constexpr lowered lower(lowering const& in, extent* out) const {
     fault_check check{"kv", in.index};
@@ -33,7 +36,8 @@ struct mla {
     check.positive("page_tokens", page_tokens);
     check.not_negative("sentinel_pages", sentinel_pages);
     if (!check.ok()) { return {.found = check.found}; }
-    return detail::lower_token_rows(name, "mla", token_bytes(), index, paging(), in, check, out);
+    return detail::lower_token_rows(name, "mla", layer_token_bytes(), layers, index, paging(), in,
+                                    check, out);
   }
 };
 static_assert(describes_pool_family<mla>);

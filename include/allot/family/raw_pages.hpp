@@ -27,7 +27,8 @@ struct raw_pages {
                      .family = "raw",
                      .page_tokens = page_tokens,
                      .sentinel = sentinel_pages,
-                     .extents = 1}};
+                     .extents = 1},
+            .stride_field = "page_bytes"};
   }
 };
 static_assert(describes_pool_family<raw_pages>);

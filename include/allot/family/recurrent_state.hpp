@@ -54,7 +54,7 @@ struct recurrent_state {
     return row_bytes(state_dtype, cells) * layers;
   }
 
-  constexpr lowered lower(extent* out) const {
+  constexpr lowered lower(lowering const& in, extent* out) const {
     fault_check check{"state"};
     check.positive("layers", layers);
     check.positive("key_heads", key_heads);
@@ -84,6 +84,12 @@ struct recurrent_state {
     rows_rule const every_slot{.of = rows_of::state_slots, .plus = sentinel_slots};
     out[0] = {.name = "convolution", .row_bytes = conv.value, .rows = every_slot};
     out[1] = {.name = "recurrent", .row_bytes = recurrent.value, .rows = every_slot};
+    if (in.arrangement == arrangement::layer_major) {
+      for (std::int32_t k = 0; k < max_extents; ++k) {
+        out[k].row_bytes /= layers;
+        out[k].copies = layers;
+      }
+    }
     return {.pool = {.name = name,
                      .family = "state",
                      .unit = pool_unit::slots,

@@ -79,6 +79,10 @@ struct sliding_window {
     }
     out[0] = {
         .name = "window rows", .row_bytes = row.value, .rows = rows(page_tokens, floor.value)};
+    if (in.by_layer()) {
+      out[0].row_bytes = row.value / layers;
+      out[0].copies = layers;
+    }
     out[1] = {.name = "window map",
               .row_bytes = map_bytes,
               .rows = {.of = rows_of::anchor_physical, .mul = page_tokens, .plus = map_tail.value}};

@@ -30,6 +30,15 @@ struct kv_family {
   constexpr kv_family(allot::gqa const& f) : kind{kv_kind::gqa}, gqa{f} {}  // NOLINT
   constexpr kv_family(allot::mla const& f) : kind{kv_kind::mla}, mla{f} {}  // NOLINT
 
+  /// No effect on families whose page is their own affair.
+  constexpr void set_page_tokens(std::int64_t page_tokens) {
+    switch (kind) {
+      case kv_kind::raw: raw.page_tokens = page_tokens; break;
+      case kv_kind::gqa: gqa.page_tokens = page_tokens; break;
+      case kv_kind::mla: mla.page_tokens = page_tokens; break;
+    }
+  }
+
   /// Calls `use` with the family that was chosen.
   template <class Use>
   constexpr auto visit(Use&& use) const {
@@ -60,6 +69,7 @@ struct request {
   allot::demand demand{};
   allot::objective objective = allot::objective::experts_first;
   std::int64_t granularity = 1;  ///< bytes each array is rounded up to                   [>= 1]
+  allot::arrangement arrangement = allot::arrangement::flat;
 
   /// Room `lower` needs.
   constexpr std::int64_t extent_room() const {
@@ -71,7 +81,7 @@ struct request {
 
 /// Lowers a request into arrays of the caller: `extent_room()` extents, `pool_room()` pools.
 constexpr table_view lower(request const& r, extent* extents, pool* pools) {
-  table_builder builder{extents, pools, r.granularity};
+  table_builder builder{extents, pools, r.granularity, r.arrangement};
   builder.set_charges(r.charges);
   for (kv_family const& f : r.kv) {
     builder.add(f);

@@ -17,8 +17,8 @@ struct problem {
 
 /// The problem with one repair made. A removed field goes back to its default.
 ///
-/// \requires  the setting exists: no `charge` past the list, no `slots` without experts; `tp` and
-///            `state_tp` are changed in the request, as a table has forgotten them
+/// \requires  the setting exists: no `charge` past the list, no `slots` without experts; what a
+///            table has forgotten is changed in the request (`is_of_request`)
 constexpr problem with_repair(problem p, repair const& r) {
   demand const plain{};
   demand& d = p.demand;
@@ -36,7 +36,10 @@ constexpr problem with_repair(problem p, repair const& r) {
       p.table.charge_bytes = p.table.charge_bytes - p.table.charges[r.index].bytes.count + r.to;
       break;
     case setting::tp:
-    case setting::state_tp: break;
+    case setting::state_tp:
+    case setting::page_tokens:
+    case setting::page_bytes:
+    case setting::arrangement: break;
     case setting::max_slots:
       p.table.experts->max_slots = r.removes ? maybe<expert_slots>{} : maybe<expert_slots>{{r.to}};
       break;

@@ -31,9 +31,18 @@ enum class setting : std::uint8_t {
   pages,             ///< demand.pages
   tokens,            ///< demand.tokens
   objective,         ///< to: an objective
+  page_tokens,       ///< kv[index].page_tokens
+  page_bytes,        ///< kv[index].page_bytes
+  arrangement,       ///< only ever removed: flat
 };
 
 #pragma GCC diagnostic pop
+
+/// Whether only the request knows the setting: a table is lowered with it and forgets it.
+constexpr bool is_of_request(setting s) {
+  return s == setting::tp || s == setting::state_tp || s == setting::page_tokens ||
+         s == setting::page_bytes || s == setting::arrangement;
+}
 
 /// One change that alone makes the request solvable.
 struct repair {
@@ -65,6 +74,9 @@ constexpr request_path path_of(setting s, std::int32_t index, bool stated_budget
     case setting::pages: return {"demand", -1, "pages"};
     case setting::tokens: return {"demand", -1, "tokens"};
     case setting::objective: return {"objective"};
+    case setting::page_tokens: return {"kv", index, "page_tokens"};
+    case setting::page_bytes: return {"kv", index, "page_bytes"};
+    case setting::arrangement: return {"arrangement"};
   }
   return {};
 }
@@ -78,7 +90,8 @@ struct refusal {
   std::int64_t value = 0;  ///< what the field at `binding` holds, for errors about one field
   text expected{};         ///< what would be right, for `bad_input` and the splits
   std::int64_t low = 0;    ///< the range or the two nearest values, for errors about a count:
-  std::int64_t high = 0;   ///< not_a_page_multiple, slots_out_of_range, slot_cap_below_minimum
+  std::int64_t high = 0;   ///< not_a_page_multiple, misaligned_stride, slots_out_of_range,
+                           ///< slot_cap_below_minimum
   bool priced = false;     ///< whether the bytes below mean something: the three *exceed* errors
   bytes needed{};
   bytes budget{};

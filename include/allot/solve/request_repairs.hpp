@@ -40,7 +40,9 @@ class request_repair_finder {
 
   constexpr void run() {
     request_path const at = into_.binding;
-    if (at.section == "charges") {
+    if (into_.error == solve_error::misaligned_stride) {
+      align(at);
+    } else if (at.section == "charges") {
       lower_charge(at.index);
     } else if (at.section == "experts" && at.field == "slots") {
       try_this({.set = setting::slots, .removes = true});
@@ -88,6 +90,9 @@ class request_repair_finder {
         break;
       case setting::slots: changed_.experts->pinned_slots = {}; break;
       case setting::max_slots: changed_.experts->max_slots = {}; break;
+      case setting::page_tokens: families_[r.index].set_page_tokens(r.to); break;
+      case setting::page_bytes: families_[r.index].raw.page_bytes = {r.to}; break;
+      case setting::arrangement: changed_.arrangement = {}; break;
       default: return false;
     }
     table_view const t = lower(changed_, extents_, pools_);
@@ -113,6 +118,24 @@ class request_repair_finder {
     if (!works(to(0))) { return; }
     into_.add(to(largest(0, asked_.charges[best].bytes.count - 1, 0,
                          [&](std::int64_t v) { return works(to(v)); })));
+  }
+
+  /// A page that is aligned, the nearest below and above; else an arrangement that needs none.
+  constexpr void align(request_path const& at) {
+    bool found = false;
+    if (at.section == "kv" && at.field == "page_bytes") {
+      found = into_.high > 0 && try_this({setting::page_bytes, false, at.index, into_.high});
+    } else if (at.section == "kv") {
+      // What aligns is evenly spaced; where the nearest page takes too much, a smaller one may not.
+      std::int64_t const unit = into_.high - into_.low;
+      for (std::int64_t to = into_.low; to > 0 && unit > 0 && !found; to -= unit) {
+        found = try_this({setting::page_tokens, false, at.index, to});
+      }
+      if (into_.high > 0) {
+        found |= try_this({setting::page_tokens, false, at.index, into_.high});
+      }
+    }
+    if (!found) { try_this({.set = setting::arrangement, .removes = true}); }
   }
 
   constexpr bool splits(std::int32_t index, std::int64_t tp) const {

@@ -56,7 +56,7 @@ class term_finder {
   }
   constexpr bool refuse(fault const& f) {
     r_.expected = f.expected;
-    return refuse(f.error, f.at, f.value);
+    return refuse(f.error, f.at, f.value, f.low, f.high);
   }
   constexpr bool refuse_bytes(solve_error error, request_path const& binding, checked needed) {
     checked const shortfall = needed - x_.budget;

@@ -71,10 +71,18 @@ constexpr bool is_proportional_to(rows_of counted, extent const& e) {
          r.at_most == unlimited && r.at_most_rows_of < 0;
 }
 
-/// Such an extent may join the page block of an interleaved arena. Derived from the rule, never
+/// Rows of each physical page of the anchor, if an extent has exactly so many for every plan; else
+/// 0. Such an extent joins the page block of a page_major arena. Derived from the rule, never
 /// declared.
-constexpr bool is_page_proportional(extent const& e) {
-  return is_proportional_to(rows_of::anchor_pages, e);
+///
+/// \param anchor_sentinels  sentinel pages of the anchor
+constexpr std::int64_t rows_per_page(extent const& e, std::int64_t anchor_sentinels) {
+  rows_rule const& r = e.rows;
+  std::int64_t const each = r.mul / r.per;
+  if (is_proportional_to(rows_of::anchor_physical, e)) { return r.plus == 0 ? each : 0; }
+  bool const exact = is_proportional_to(rows_of::anchor_pages, e) &&
+                     checked{each} * anchor_sentinels == checked{r.plus};
+  return exact ? each : 0;
 }
 
 }  // namespace allot

@@ -42,6 +42,8 @@ struct fault {
   request_path at{};       ///< the field
   std::int64_t value = 0;  ///< what it holds
   text expected{};         ///< "an integer of at least 1"
+  std::int64_t low = 0;    ///< the nearest values that would do, of misaligned_stride; 0: none
+  std::int64_t high = 0;
 
   constexpr explicit operator bool() const { return error != solve_error::none; }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <allot/policy/arrangement.hpp>
 #include <allot/policy/sentinel.hpp>
 #include <allot/table/extent.hpp>
 #include <allot/table/fault.hpp>
@@ -34,12 +35,17 @@ struct pool {
 struct lowered {
   allot::pool pool{};
   fault found{};
+  text stride_field = "page_tokens";  ///< the field that aligns a page of it in a page_major arena
 };
 
 /// What a family may ask about the table it is lowered into.
 struct lowering {
   std::int32_t index = 0;               ///< position among `kv`; 0 is the anchor
   std::int64_t anchor_page_tokens = 1;  ///< page tokens of kv[0]
+  allot::arrangement arrangement = allot::arrangement::flat;
+
+  /// Whether layers have arrays of their own, as copies of one extent; else one array holds all.
+  constexpr bool by_layer() const { return arrangement != allot::arrangement::flat; }
 };
 
 /// Rows of a paged pool's pages: as many as hold the anchor's tokens, and the sentinels.

@@ -21,6 +21,7 @@ namespace allot::json {
 [[nodiscard]] std::string_view name_of(element e);
 [[nodiscard]] std::string_view name_of(prefill_buffer b);
 [[nodiscard]] std::string_view name_of(objective o);
+[[nodiscard]] std::string_view name_of(arrangement a);
 
 /// Appends "kv[0].layers".
 void append_path(std::string& out, request_path const& path);
