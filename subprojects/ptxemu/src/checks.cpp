@@ -298,9 +298,9 @@ u8* resolve_address(Warp& w, Ins const& i, Space space, u64 addr, int bytes, int
     if (addr >= shared_base && addr < shared_base + b.smem.size() + 64) {
       space = Space::Shared;
       addr -= shared_base;
-    } else if (!local.empty() && addr >= u64(local.data()) &&
-               addr + bytes <= u64(local.data()) + local.size()) {
-      return reinterpret_cast<u8*>(addr);
+    } else if (!local.empty() && lies_within(addr, bytes, u64(local.data()), local.size())) {
+      space = Space::Local;
+      addr -= u64(local.data());
     }
   }
   switch (space) {
@@ -309,8 +309,12 @@ u8* resolve_address(Warp& w, Ins const& i, Space space, u64 addr, int bytes, int
       check_shared(w, lane, addr, bytes, store, atomic);
       return b.smem.data() + addr;
     case Space::Local:
-      if (addr + bytes > w.local[lane].size()) {
-        throw Error("local memory access out of bounds: " + where(w, lane));
+      if (!lies_within(addr, bytes, 0, w.local[lane].size())) {
+        throw Error("local memory access out of bounds: " + where(w, lane), kIllegalAddress);
+      }
+      if (memchr(&b.module->local_gaps[addr], 1, bytes)) {
+        throw Error("local memory access between variables (red zone): " + where(w, lane),
+                    kIllegalAddress);
       }
       return w.local[lane].data() + addr;
     case Space::FuncParam: return w.func_params[lane].data() + addr;
@@ -319,7 +323,7 @@ u8* resolve_address(Warp& w, Ins const& i, Space space, u64 addr, int bytes, int
   }
   // Kernel parameters may also be read through a generic address (__grid_constant__).
   u64 params = u64(b.func->param_buffer);
-  if (!store && addr >= params && addr + bytes <= params + b.func->param_bytes) {
+  if (!store && lies_within(addr, bytes, params, b.func->param_bytes)) {
     return reinterpret_cast<u8*>(addr);
   }
   Allocation* a = find_allocation(addr, bytes);

@@ -136,6 +136,31 @@ u16 double_to_bf16(double x, bool toward_zero) {
   return toward_zero && !std::isnan(x) ? u16(bit_cast<u32>(f) >> 16) : float_to_bf16(f);
 }
 
+// The sign comes before the rounding, so that rm and rp keep their direction.
+template <class T>
+T integer_to(s128 integer, int mode) {
+  fesetround(fenv_mode(mode));
+  T volatile x = integer < 0 ? T(s64(integer)) : T(u64(integer));
+  fesetround(FE_TONEAREST);
+  return x;
+}
+
+// One step from the half h towards minus infinity.
+u16 half_below(u16 h) {
+  if (h == 0) return 0x8001;
+  return h & 0x8000 ? h + 1 : h - 1;
+}
+
+u16 double_to_half(double x, int mode) {
+  u16 const h = ptxemu::double_to_half(x);  // nearest: at most one step off
+  double const rounded = half_to_float(h);
+  if (std::isnan(x)) return h;
+  bool const down = mode == RM || (mode == RZ && x > 0), up = mode == RP || (mode == RZ && x < 0);
+  if (down && rounded > x) return half_below(h);
+  if (up && rounded < x) return half_below(h ^ 0x8000) ^ 0x8000;
+  return h;
+}
+
 u64 convert_to_integer(Ins const& i, bool from_int, s128 integer, double x) {
   int const bits = type_size(i.type) * 8;
   bool const sg = is_signed(i.type);
@@ -152,7 +177,8 @@ u64 convert_to_integer(Ins const& i, bool from_int, s128 integer, double x) {
     integer = std::clamp(integer, lo, hi);
   }
   u64 v = u64(integer);
-  if (sg && bits < 32) return u32(s32(s64(v << (64 - bits)) >> (64 - bits)));
+  // The register may be wider than the type: it receives the sign up to its top.
+  if (sg && bits < 64) return u64(s64(v << (64 - bits)) >> (64 - bits));
   return bits < 64 ? v & ((1ull << bits) - 1) : v;
 }
 
@@ -169,16 +195,12 @@ void convert(Warp& w, Ins const& i, u32 mask) {
       return;
     }
     if (from_int) {
-      u64 const magnitude = u64(integer < 0 ? -integer : integer);
+      x = integer_to<double>(integer, i.type == F64 ? i.a : RN);
       if (i.type == F32) {
-        // Negate before rounding, so that rm and rp keep their direction.
-        fesetround(fenv_mode(i.a));
-        float volatile f = integer < 0 ? float(s64(integer)) : float(magnitude);
-        fesetround(FE_TONEAREST);
-        w.set<float>(i.dst[0], l, f);
+        float f = integer_to<float>(integer, i.a);
+        w.set<float>(i.dst[0], l, i.sat ? std::clamp(f, 0.0f, 1.0f) : f);
         return;
       }
-      x = integer < 0 ? -double(magnitude) : double(magnitude);
     } else if (i.b) {
       x = round_to_integer(x, i.a);
     }
@@ -192,12 +214,7 @@ void convert(Warp& w, Ins const& i, u32 mask) {
         w.set<float>(i.dst[0], l, i.ftz ? flush_denormal(f) : f);
         break;
       }
-      case F16: {
-        u16 h = double_to_half(x);
-        if (toward_zero && !std::isnan(x) && fabs(half_to_float(h)) > fabs(x)) h--;
-        w.set<u16>(i.dst[0], l, h);
-        break;
-      }
+      case F16: w.set<u16>(i.dst[0], l, double_to_half(x, i.b ? RN : i.a)); break;
       case BF16: w.set<u16>(i.dst[0], l, double_to_bf16(x, toward_zero)); break;
       default: throw Error("cvt destination type");
     }
@@ -210,7 +227,7 @@ void convert_packed(Warp& w, Ins const& i, u32 mask) {
   auto narrow = [&](double x) -> u32 {
     if (i.c && !(x > 0) && !std::isnan(x)) x = 0;  // .relu
     switch (i.type) {
-      case F16X2: return double_to_half(x);
+      case F16X2: return double_to_half(x, i.a);
       case BF16X2: return double_to_bf16(x, i.a == RZ);
       case E4M3X2: return double_to_fp8(x, true);
       default: return double_to_fp8(x, false);
@@ -344,7 +361,10 @@ void decode_cvt(Decoder& d) {
   d.rest(1);
   i.a = d.rounding();
   i.c = d.has("relu");
-  if (i.type == F16X2 || i.type == BF16X2 || i.type == E4M3X2 || i.type == E5M2X2) {
+  bool const to_fp8 = i.type == E4M3X2 || i.type == E5M2X2;
+  if (d.has("satfinite") && !to_fp8) throw Error("cvt.satfinite");
+  if (i.type == BF16 && (i.a == RM || i.a == RP)) throw Error("cvt rounding");
+  if (i.type == F16X2 || i.type == BF16X2 || to_fp8) {
     d.set(convert_packed);
   } else if (i.type == TF32) {
     if (i.a < 0) i.a = RN;

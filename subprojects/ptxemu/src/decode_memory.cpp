@@ -21,10 +21,8 @@ void load(Warp& w, Ins const& i, u32 mask) {
     for (int k = 0; k < i.vec; k++) {
       u64 v = 0;
       memcpy(&v, p + k * N, N);
-      if (SignExtend) {
-        v = u64(s64(v << (64 - 8 * N)) >> (64 - 8 * N));
-        if (i.type != S64) v &= 0xffffffffull;
-      }
+      // The register may be wider than the type: it receives the sign up to its top.
+      if (SignExtend) v = u64(s64(v << (64 - 8 * N)) >> (64 - 8 * N));
       w.regs[i.dst[k]][l] = v;
     }
   });
@@ -206,7 +204,7 @@ void decode_load_store(Decoder& d) {
   switch (type_size(i.type)) {
     case 1: d.set(!is_load ? store<1> : sx ? load<1, true> : load<1, false>); break;
     case 2: d.set(!is_load ? store<2> : sx ? load<2, true> : load<2, false>); break;
-    case 4: d.set(!is_load ? store<4> : load<4, false>); break;
+    case 4: d.set(!is_load ? store<4> : sx ? load<4, true> : load<4, false>); break;
     case 8: d.set(!is_load ? store<8> : load<8, false>); break;
     default: throw Error("access size");
   }

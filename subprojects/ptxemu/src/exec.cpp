@@ -135,7 +135,7 @@ Machine::Machine(Module& module, Func& func, dim3 grid, dim3 block_dim, u64 dyna
     w->local.resize(kWarpSize);
     w->func_params.resize(kWarpSize);
     for (int l = 0; l < kWarpSize; l++) {
-      w->local[l].resize(module.local_bytes ? module.local_bytes + 64 : 0);
+      w->local[l].resize(module.local_bytes);
       w->func_params[l].resize(module.func_param_bytes + 64);
     }
     for (auto& [reg, value] : module.constants) {
@@ -405,8 +405,8 @@ void Machine::try_release(int id) {
   // bar.red combines a predicate: 0 popc, 1 and, 2 or.
   u32 combined = first->b == 1 ? 1 : 0;
   if (first->a == 2) {
-    for_waiting([&](Warp& w, int l, Ins const&) {
-      bool p = (w.regs[first->src[first->num_src - 1]][l] & 1) != u64(first->c);
+    for_waiting([&](Warp& w, int l, Ins const& i) {
+      bool p = (w.regs[i.src[i.num_src - 1]][l] & 1) != u64(i.c);
       switch (first->b) {
         case 0: combined += p; break;
         case 1: combined &= p; break;
@@ -426,7 +426,8 @@ void Machine::try_release(int id) {
     }
     if (!released) continue;
     for_lanes(released, [&](int l) {
-      if (first->a == 2) w->regs[first->dst[0]][l] = combined;
+      // Threads may arrive from different instructions: each has its own registers.
+      if (first->a == 2) w->regs[module_.code[w->pc[l]].dst[0]][l] = combined;
       w->pc[l]++;
     });
     w->at_barrier &= ~released;

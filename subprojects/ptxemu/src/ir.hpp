@@ -83,6 +83,7 @@ struct Module {
   map<string, Func*> funcs;
   map<string, Var> vars;
   vector<pair<u64, u64>> red_zones;
+  vector<u8> local_gaps;    // per byte of local memory: belongs to no variable
   u64 dynamic_align = 128;  // of extern __shared__ arrays
   u64 shared_bytes = 0, local_bytes = 0, func_param_bytes = 0;
 };

@@ -114,13 +114,11 @@ void release_oldest() {
 }  // namespace
 
 Allocation* find_allocation(u64 addr, u64 bytes) {
-  if (last_hit && addr >= last_hit->base && addr + bytes <= last_hit->base + last_hit->size) {
-    return last_hit;
-  }
+  if (last_hit && lies_within(addr, bytes, last_hit->base, last_hit->size)) return last_hit;
   auto it = table().upper_bound(addr);
   if (it == table().begin()) return nullptr;
   --it;
-  if (addr + bytes > it->second.base + it->second.size) return nullptr;
+  if (!lies_within(addr, bytes, it->second.base, it->second.size)) return nullptr;
   return last_hit = &it->second;
 }
 

@@ -31,6 +31,11 @@ struct Allocation {
   u32 shadow_launch = 0;  // launch that the shadow belongs to
 };
 
+// Whether [addr, addr + bytes) lies within [base, base + size), for addresses near the top as well.
+inline bool lies_within(u64 addr, u64 bytes, u64 base, u64 size) {
+  return addr >= base && addr - base <= size && bytes <= size - (addr - base);
+}
+
 // The allocation that holds all of [addr, addr + bytes), or null.
 Allocation* find_allocation(u64 addr, u64 bytes);
 inline Allocation* find_allocation(void const* p, u64 bytes) {

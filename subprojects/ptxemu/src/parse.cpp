@@ -9,7 +9,7 @@
 namespace ptxemu {
 namespace {
 
-constexpr u64 kRedZoneBytes = 16;       // between static shared variables
+constexpr u64 kRedZoneBytes = 16;       // after a static shared or a local variable
 constexpr u64 kDynamicAddress = ~0ull;  // address of an extern __shared__ array
 
 Type const* find_type(string const& token) {
@@ -162,8 +162,10 @@ void Parser::variable(Space space, bool external) {
         module.shared_bytes += kRedZoneBytes;
       }
     } else if (space == Space::Local) {
-      v.addr = module.local_bytes = round_up(module.local_bytes, natural);
-      module.local_bytes += v.size;
+      v.addr = round_up(module.local_bytes, natural);
+      module.local_bytes = v.addr + v.size + kRedZoneBytes;
+      module.local_gaps.resize(module.local_bytes, 1);
+      std::fill_n(module.local_gaps.begin() + s64(v.addr), v.size, 0);
     } else if (space == Space::FuncParam) {
       v.addr = module.func_param_bytes = round_up(module.func_param_bytes, 16);
       module.func_param_bytes += max<u64>(v.size, 8);

@@ -321,10 +321,7 @@ cudaError_t cudaMemcpyBatchAsync(void* const* dsts, void const* const* srcs, siz
   if (deferred_mode()) std::reverse(copies.begin(), copies.end());
   return enqueue(stream, cudaGraphNodeTypeMemcpy, [copies] {
     for (Work const& c : copies) {
-      if (cudaError_t e = c()) {
-        report("COPY", string("cudaMemcpyBatchAsync: ") + cudaGetErrorString(e));
-        return fail(e);
-      }
+      if (cudaError_t e = c()) return fail(e);
     }
     return cudaSuccess;
   });

@@ -4,6 +4,7 @@
 // Normally work runs inside the call that submits it. With PTXEMU_DEFER=1 it is queued per stream
 // and runs only when something waits for it, as late as the CUDA rules allow: a missing
 // synchronisation or a missing event between streams then shows up as wrong data.
+#include "checks.hpp"
 #include "runtime.hpp"
 
 #include <time.h>
@@ -71,7 +72,12 @@ void run_stream(Stream& s, u64 up_to) {
     s.queue.pop_front();
     run_implicit_dependencies(s, item.sequence - 1);
     if (item.wait && !item.wait->done) run_stream(*item.wait->stream, item.wait->sequence);
-    if (item.work) item.work();
+    if (item.work) {
+      // Nobody waits for this result. A failed kernel is an error of every later call.
+      cudaError_t const e = item.work();
+      if (e && !sticky_error())
+        report("ASYNC-FAILED", string("queued work: ") + cudaGetErrorName(e));
+    }
     if (item.record) {
       item.record->done = true;
       item.record->time_ms = now_ms();
@@ -155,7 +161,11 @@ cudaError_t enqueue_and_wait(cudaStream_t handle, Work work) {
   }
   if (cudaError_t e = check_implicit_capture(*s)) return fail(e);
   auto result = std::make_shared<cudaError_t>(cudaSuccess);
-  submit(*s, {0, [work, result] { return *result = work(); }, nullptr, nullptr});
+  auto keep_result = [work, result] {
+    *result = work();
+    return cudaSuccess;
+  };
+  submit(*s, {0, keep_result, nullptr, nullptr});
   run_stream(*s, next_sequence);
   return sticky_error() ? fail(sticky_error()) : fail(*result);
 }

@@ -30,6 +30,30 @@ __global__ void named(int* out, int rounds) {
   if (warp % 2) out[pair * 32 + lane] = sum;
 }
 
+// Two warps reach one barrier from different instructions, which have different registers.
+__global__ void reduced(int* out) {
+  int const t = threadIdx.x;
+  int count = 0, all = 7;
+  if (t < 32) {
+    asm volatile("{ .reg .pred p; setp.lt.s32 p, %1, 5; barrier.cta.red.popc.u32 %0, 0, p; }"
+                 : "=r"(count)
+                 : "r"(t)
+                 : "memory");
+    all = -1;
+  } else {
+    asm volatile("{ .reg .pred p; setp.ge.s32 p, %1, 60; barrier.cta.red.popc.u32 %0, 0, p; }"
+                 : "=r"(all)
+                 : "r"(t)
+                 : "memory");
+    count = -1;
+  }
+  unsigned sms, clusters;
+  asm("mov.u32 %0, %%nsmid;" : "=r"(sms));
+  asm("mov.u32 %0, %%nclusterid.x;" : "=r"(clusters));
+  out[t] = t < 32 ? count : all;
+  if (t == 0) out[64] = sms >= 1 && clusters == gridDim.x;
+}
+
 __global__ void block_barrier(int const* in, int* out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> bar;
   __shared__ alignas(16) int s[128];
@@ -85,6 +109,14 @@ int main() {
       bad += h[p * 32 + l] != 100 + 5 * (31 - l + p);
   }
   r |= report("named barriers", bad, 0);
+
+  reduced<<<3, 64>>>(dout);
+  CK(cudaDeviceSynchronize());
+  back(out, dout);
+  bad = out[64] != 1;
+  for (int t = 0; t < 64; t++)
+    bad += out[t] != 5 + 4;
+  r |= report("bar.red from two places", bad, 0);
 
   block_barrier<<<1, 128>>>(din, dout);
   CK(cudaDeviceSynchronize());

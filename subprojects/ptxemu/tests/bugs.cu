@@ -82,8 +82,23 @@ __global__ void rz(float* o, int k) {
 __global__ void inactive(float* o) {
   if (threadIdx.x < 16) o[threadIdx.x] = __shfl_sync(0xffff, o[threadIdx.x], threadIdx.x + 16);
 }
+__global__ void local_index(float* o, int k) {
+  float a[8];
+  for (int j = 0; j < 8; j++)
+    a[(j + k) & 7] = float(j);
+  o[0] = a[k] + a[o[1] > 0 ? 1 : 2];
+}
+__global__ void local_offset(float* o, int k) {  // the offset is in the instruction
+  float a[8];
+  for (int j = 0; j < 8; j++)
+    a[(j + k) & 7] = float(j);
+  float const* p = a;
+  asm volatile("{ .reg .u64 q; cvta.to.local.u64 q, %1; ld.local.f32 %0, [q+-4]; }"
+               : "=f"(o[0])
+               : "l"(p));
+}
 int main(int c, char** v) {
-  int k = atoi(v[1]);
+  int k = c > 1 ? atoi(v[1]) : 0;
   std::vector<float> x(256, 1), o(64);
   auto dx = dev(x);
   float* d;
@@ -126,6 +141,31 @@ int main(int c, char** v) {
       CK(cudaMemset(d, 0, 256));
       inactive<<<1, 32>>>(d);
       break;
+    case 19: readx<<<1, 1>>>(static_cast<float*>(nullptr) - 1, d); break;
+    case 20:
+      CK(cudaMemset(d, 0, 256));
+      local_index<<<1, 1>>>(d, 8);
+      break;
+    case 21:
+      CK(cudaMemset(d, 0, 256));
+      local_index<<<1, 1>>>(d, -3);
+      break;
+    case 22:
+      CK(cudaMemset(d, 0, 256));
+      local_offset<<<1, 1>>>(d, 0);
+      break;
+    case 23: {  // the graph's copy outlives its target
+      float* u;
+      cudaGraph_t graph;
+      cudaGraphNode_t node;
+      cudaGraphExec_t exec;
+      CK(cudaMalloc(&u, 256));
+      CK(cudaGraphCreate(&graph, 0));
+      CK(cudaGraphAddMemcpyNode1D(&node, graph, nullptr, 0, u, dx, 256, cudaMemcpyDeviceToDevice));
+      CK(cudaGraphInstantiate(&exec, graph, 0));
+      CK(cudaFree(u));
+      CK(cudaGraphLaunch(exec, 0));
+    } break;
   }
   cudaError_t e = cudaGetLastError();
   if (!e) e = cudaDeviceSynchronize();

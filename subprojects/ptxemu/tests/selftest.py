@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """selftest.py quick|full PROGRAM: runs one test program NAME.ARCH on ptxemu, and checks what it reports.
+selftest.py quick|full NAME.cu ARCH COMPILER…: the same, of a program that is built first.
 
 A correct program must exit with 0 and cause no line of the emulator, in every schedule. Of a program
 with seeded bugs, each must be reported; in strict mode that is exit status 86.
@@ -11,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 SILENT = None  # no line of the emulator may appear
 STRICT = {"PTXEMU_STRICT": "1"}
@@ -47,6 +49,11 @@ BUGS = [
     seeded(15, "ERROR: .*red zone"),
     seeded(16, "UNINIT-COPY"),
     seeded(17, "SHFL-INACTIVE"),
+    seeded(19, "ERROR: illegal global address 0xfffffffffffffffc"),
+    seeded(20, "ERROR: local memory access between variables"),
+    seeded(21, "ERROR: local memory access out of bounds"),
+    seeded(22, "ERROR: local memory access between variables"),
+    seeded(23, "ASYNC-FAILED: queued work: cudaErrorInvalidValue"),
     Case("18", {}, -11, "PTXEMU ERROR: host code accessed"),
     Case("0", {}, 0, "PTXEMU summary: .*RACE-SHARED"),
 ]
@@ -103,9 +110,7 @@ def fault(program: pathlib.Path, case: Case) -> str:
     return "; ".join(wrong) + "\n" + result.stdout if wrong else ""
 
 
-def main() -> int:
-    mode, program = sys.argv[1:]
-    program = pathlib.Path(program).resolve()
+def check(mode: str, program: pathlib.Path) -> int:
     name, arch = program.name.split(".")
     cases = CASES.get(name) or schedules(mode == "full", arch)
     failures = 0
@@ -116,6 +121,18 @@ def main() -> int:
             print(f"FAIL {program.name} {case.args} {case.env}: {wrong}")
     print(f"{program.name}: {len(cases) - failures} of {len(cases)} runs as expected")
     return 1 if failures else 0
+
+
+def main() -> int:
+    mode, program, *more = sys.argv[1:]
+    program = pathlib.Path(program).resolve()
+    if not more:
+        return check(mode, program)
+    arch, *compiler = more
+    with tempfile.TemporaryDirectory() as place:
+        built = pathlib.Path(place) / f"{program.stem}.{arch}"
+        subprocess.run([*compiler, program, "-o", built], check=True)
+        return check(mode, built)
 
 
 if __name__ == "__main__":
