@@ -10,7 +10,8 @@ Each tests/mutants/NAME.patch starts with
 and goes on with a unified diff. In a scratch copy of the tree the tests must pass; then each patch is
 applied in turn, what its tests need is built, and they are run. A mutant is stopped when a test fails
 or a static assertion does. A patch that does not apply, or whose code is no valid program at all,
-shows nothing and is a failure as well.
+shows nothing and is a failure as well. Tests named `….nvcc` need nvcc: without it their mutants are
+skipped.
 """
 import argparse
 import fnmatch
@@ -40,6 +41,7 @@ class Mutant:
             sys.exit(f"{path}: needs the header lines '# test: …' and '# guards: …'")
         self.test = head["test"]
         self.guards = head["guards"]
+        self.needs_nvcc = fnmatch.fnmatch(self.test, "*.nvcc")
 
 
 def run(*command, **more) -> subprocess.CompletedProcess:
@@ -57,7 +59,7 @@ def or_stop(result: subprocess.CompletedProcess) -> str:
 class Scratch:
     """A copy of the tree with one build directory, used for every mutant in turn."""
 
-    def __init__(self, place: pathlib.Path):
+    def __init__(self, place: pathlib.Path, with_nvcc: bool):
         self.source = place / "source"
         self.build = place / "build"
         listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -66,7 +68,8 @@ class Scratch:
                 target = self.source / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, target)
-        options = ["-Dtests=enabled", "-Dbench=disabled", "-Dcuda=disabled", "-Ddebug=false", "-Doptimization=1"]
+        options = ["-Dtests=enabled", "-Dbench=disabled", "-Ddebug=false", "-Doptimization=1"]
+        options += ["-Dcuda=" + ("enabled" if with_nvcc else "disabled")]
         or_stop(run(MESON, "setup", self.build, self.source, *options))
         self.tests = json.loads(or_stop(run(MESON, "introspect", "--tests", self.build)))
         targets = json.loads(or_stop(run(MESON, "introspect", "--targets", self.build)))
@@ -120,7 +123,9 @@ def check(mutants: list, build: str) -> int:
         print("git is not installed")
         return 77
     names = [test["name"] for test in json.loads(or_stop(run(MESON, "introspect", "--tests", build)))]
-    faults = [f"{m.name}: no test is called {m.test}" for m in mutants if not fnmatch.filter(names, m.test)]
+    nvcc = any(name.endswith(".nvcc") for name in names)
+    named = [m for m in mutants if nvcc or not m.needs_nvcc]
+    faults = [f"{m.name}: no test is called {m.test}" for m in named if not fnmatch.filter(names, m.test)]
     for mutant in mutants:
         applied = run("git", "apply", "--check", mutant.path, cwd=ROOT)
         if applied.returncode != 0:
@@ -149,8 +154,16 @@ def main() -> int:
     if args.check:
         return check(chosen, args.check)
 
+    if shutil.which("nvcc") is None:
+        skipped = [m.name for m in chosen if m.needs_nvcc]
+        chosen = [m for m in chosen if not m.needs_nvcc]
+        if skipped:
+            print(f"without nvcc, skipped: {', '.join(skipped)}", flush=True)
+        if not chosen:
+            return 77
+
     with tempfile.TemporaryDirectory() as place:
-        scratch = Scratch(pathlib.Path(place))
+        scratch = Scratch(pathlib.Path(place), any(m.needs_nvcc for m in chosen))
         for glob in sorted({m.test for m in chosen}):
             for result in (scratch.compile(glob), scratch.test(glob)):
                 if result.returncode != 0:
