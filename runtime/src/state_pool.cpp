@@ -29,22 +29,23 @@ std::vector<state_extent> checked_extents(std::span<state_extent const> extents,
   if (extents.empty()) { throw std::invalid_argument("state_pool: no extents"); }
   for (std::size_t i = 0; i < extents.size(); ++i) {
     state_extent const& e = extents[i];
-    std::string const start = "state_pool: extent " + std::to_string(i);
+    auto const start = [i] { return "state_pool: extent " + std::to_string(i); };
     if (e.slots != slots) {
-      throw std::invalid_argument(start + " has " + words(e.slots.count) + " slots, the pool has " +
-                                  words(slots.count) + ", sentinels included");
+      throw std::invalid_argument(start() + " has " + words(e.slots.count) +
+                                  " slots, the pool has " + words(slots.count) +
+                                  ", sentinels included");
     }
     if (e.slot_bytes < 1 || e.slot_stride < e.slot_bytes || e.copies < 1) {
-      throw std::invalid_argument(start + " has slots of " + words(e.slot_bytes) + " bytes, " +
+      throw std::invalid_argument(start() + " has slots of " + words(e.slot_bytes) + " bytes, " +
                                   words(e.slot_stride) + " apart, in " + words(e.copies) +
                                   " arrays");
     }
     checked const array = checked{slots.count} * e.slot_stride;
     if (array.overflowed || (array * e.copies).overflowed) {
-      throw std::invalid_argument(start + " is of 2^63 bytes or more");
+      throw std::invalid_argument(start() + " is of 2^63 bytes or more");
     }
     if (e.base == nullptr && slots.count > 0) {
-      throw std::invalid_argument(start + " has no memory");
+      throw std::invalid_argument(start() + " has no memory");
     }
   }
   return {extents.begin(), extents.end()};
