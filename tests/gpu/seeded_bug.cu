@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mistake for each kind of report that the tests rely on: seeded_bug KIND. The results look right, so
-// that nothing but the report gives it away; meson.build has one test for each.
+// A mistake for each kind of report that the tests rely on: seeded_bug KIND. The results look
+// right, so that nothing but the report gives it away; meson.build has one test for each.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -65,13 +65,15 @@ TEST_CASE("a kernel computes what the host does, and nothing past the end") {
   multiply_add<<<blocks, block_threads>>>(device_x.data(), 0.5f, device_sums.data(), count);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   auto const result = device_sums.read();
-  for (int i = 0; i < count; ++i) CHECK(result[i] == doctest::Approx(sums[i] + 0.5f * x[i]));
+  for (int i = 0; i < count; ++i)
+    CHECK(result[i] == doctest::Approx(sums[i] + 0.5f * x[i]));
 }
 
 TEST_CASE("a block scan of CUB is the host's") {
   int const blocks = 5;
   std::vector<int> counts(blocks * block_threads), expected(counts.size());
-  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<int>(i * 7 % 11) - 3;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    counts[i] = static_cast<int>(i * 7 % 11) - 3;
   for (int b = 0; b < blocks; ++b) {
     auto const from = counts.begin() + b * block_threads;
     std::exclusive_scan(from, from + block_threads, expected.begin() + b * block_threads, 0);
