@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #ifndef ALLOT_VERSION
@@ -50,6 +51,7 @@ class plain_formatter : public CLI::FormatterBase {
   static std::string usage_of(std::string const& command) {
     if (command == "plan") { return "MODEL --free BYTES [OPTION]..."; }
     if (command == "solve") { return "[FILE]"; }
+    if (command == "verify") { return "[--device] [FILE]"; }
     return "COMMAND";
   }
 };
@@ -211,6 +213,17 @@ std::string unexpected(CLI::App const& app, std::string const& word) {
   return meant.empty() ? out : out + "; did you mean " + meant + "?";
 }
 
+/// \errors  option_error when it is no number of a device
+int device_number(std::string const& text) {
+  int number = -1;
+  auto const* const end = text.data() + text.size();
+  auto const [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || number < 0) {
+    throw option_error("--device", text, "expected the number of a GPU, 0 for the first");
+  }
+  return number;
+}
+
 }  // namespace
 
 command read_command_line(int argc, char const* const* argv) {
@@ -226,10 +239,20 @@ command read_command_line(int argc, char const* const* argv) {
   auto* const plan_app = app.add_subcommand("plan", plan_text);
   auto* const solve_app = app.add_subcommand("solve", solve_text);
   add_plan(*plan_app, plan);
+  auto* const verify_app = app.add_subcommand("verify", verify_text);
   solve_app->footer(solve_footer);
-  solve_app->add_option("FILE", file, "JSON Lines to read, or - for the standard input (-)")
-      ->type_name("");
-  for (auto* const one : {plan_app, solve_app}) {
+  verify_app->footer(verify_footer);
+  for (auto* const one : {solve_app, verify_app}) {
+    one->add_option("FILE", file, "JSON Lines to read, or - for the standard input (-)")
+        ->type_name("");
+  }
+  std::string device;
+  auto* const device_option =
+      verify_app
+          ->add_flag("--device{0}", device,
+                     "allocate on the GPU (--device=N: on GPU N); without it, in host memory")
+          ->group("Where");
+  for (auto* const one : {plan_app, solve_app, verify_app}) {
     one->group("Commands");
     one->set_help_flag("--help,-h", "print this help")->group("Output");
   }
@@ -246,19 +269,27 @@ command read_command_line(int argc, char const* const* argv) {
     out.print = "allot " ALLOT_VERSION "\n";
     return out;
   } catch (CLI::ExtrasError const&) {
-    auto const* const chosen = *plan_app ? plan_app : *solve_app ? solve_app : nullptr;
+    auto const* const chosen = *plan_app     ? plan_app
+                               : *solve_app  ? solve_app
+                               : *verify_app ? verify_app
+                                             : nullptr;
     if (chosen != nullptr) { throw usage_error(unexpected(*chosen, chosen->remaining().front())); }
-    throw usage_error(std::string{argv[1]} + ": no such command; expected plan or solve");
+    throw usage_error(std::string{argv[1]} + ": no such command; expected plan, solve or verify");
   } catch (CLI::RequiredError const&) {
-    throw usage_error(argc < 2
-                          ? std::string{"expected a command: plan or solve"}
-                          : std::string{argv[1]} + ": no such command; expected plan or solve");
+    throw usage_error(argc < 2 ? std::string{"expected a command: plan, solve or verify"}
+                               : std::string{argv[1]} +
+                                     ": no such command; expected plan, solve or verify");
   } catch (CLI::ArgumentMismatch const& error) {
     auto const name = std::string{error.what()};
     throw usage_error(name.substr(0, name.find(':')) + ": its value is missing");
   } catch (CLI::ParseError const& error) { throw usage_error(error.what()); }
   if (*solve_app) {
     out.solve_from = file;
+    return out;
+  }
+  if (*verify_app) {
+    out.verify = verify_options{.file = file};
+    if (!device_option->empty()) { out.verify->device = device_number(device); }
     return out;
   }
   if (plan.model.empty()) {

@@ -3,17 +3,19 @@
 #pragma once
 
 #include "plan_options.hpp"
+#include "verify_options.hpp"
 
 #include <optional>
 #include <string>
 
 namespace allot::tools {
 
-/// What the command line asks for: exactly one of the three.
+/// What the command line asks for: exactly one of these.
 struct command {
   std::optional<std::string> print;       ///< help or version: print it and be done
   std::optional<plan_options> plan;       ///< `allot plan`
   std::optional<std::string> solve_from;  ///< `allot solve`: a file, or "-"
+  std::optional<verify_options> verify;   ///< `allot verify`
 };
 
 /// \errors throws `option_error`, or `usage_error` when the command line cannot be read at all

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plan_options.hpp"
+#include "verify_options.hpp"
 
 #include <string>
 
@@ -14,5 +15,8 @@ namespace allot::tools {
 
 /// `allot solve`: answers the lines of `file`, or of the standard input when it is "-".
 [[nodiscard]] int run_solve(std::string const& file);
+
+/// `allot verify`: allocates what `solve` would plan, and answers whether it is as it was planned.
+[[nodiscard]] int run_verify(verify_options const& options);
 
 }  // namespace allot::tools

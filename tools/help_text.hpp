@@ -9,8 +9,9 @@ inline constexpr char top_text[] =
 inline constexpr char top_footer[] =
     "`allot COMMAND --help` lists the options of a command.\n"
     "\n"
-    "Exit status: 0 it fits (solve: every line was answered), 1 it does not fit,\n"
-    "2 the input is wrong (an option, a model, a request).";
+    "Exit status: 0 it fits (solve, verify: every line was answered), 1 it does not\n"
+    "fit (verify: what was planned could not be allocated), 2 the input is wrong (an\n"
+    "option, a model, a request).";
 inline constexpr char plan_text[] =
     "Says whether MODEL fits one GPU, and how its memory is best split between the\n"
     "KV cache, recurrent states and a cache of experts.";
@@ -35,9 +36,25 @@ inline constexpr char solve_footer[] =
     "  echo '{\"budget\":{\"bytes\":1073741824},\"kv\":[{\"family\":\"mla\",\"layers\":61,\n"
     "    \"latent_dim\":576,\"dtype\":\"bf16\"}]}' | tr -d '\\n' | allot solve";
 
+inline constexpr char verify_text[] =
+    "Allocates what `allot solve` plans, in an arena of what the budget leaves beside\n"
+    "the charges, writes to both ends of every array, and answers what it took.";
+inline constexpr char verify_footer[] =
+    "Takes the lines of `allot solve`; the granularity is at least what allocations\n"
+    "are aligned to (256 bytes). A plan is answered by {id, ok, planned_bytes,\n"
+    "carved_bytes, peak_bytes}, a refusal as `allot solve` answers it. Host memory is\n"
+    "only reserved, not filled: 80 GiB can be verified on a small machine.\n"
+    "\n"
+    "Exit status: 0 when every line was answered, 1 when a plan could not be\n"
+    "allocated, 2 when a line was not a request or the device cannot be used.\n"
+    "\n"
+    "Example\n"
+    "  allot verify --device requests.jsonl";
+
 inline constexpr char command_list[] =
     "\nCommands:\n"
     "  plan MODEL --free BYTES   does a model fit one GPU, and how is it split?\n"
-    "  solve [FILE]              answer solve requests, JSON Lines in and out\n";
+    "  solve [FILE]              answer solve requests, JSON Lines in and out\n"
+    "  verify [FILE]             allocate what solve plans, and measure it\n";
 
 }  // namespace allot::tools

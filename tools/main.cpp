@@ -18,7 +18,9 @@ int run(int argc, char const* const* argv) {
     std::fputs(asked.print->c_str(), stdout);
     return 0;
   }
-  return asked.plan ? run_plan(*asked.plan) : run_solve(*asked.solve_from);
+  if (asked.plan) { return run_plan(*asked.plan); }
+  if (asked.verify) { return run_verify(*asked.verify); }
+  return run_solve(*asked.solve_from);
 }
 
 }  // namespace

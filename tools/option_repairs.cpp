@@ -105,7 +105,10 @@ std::optional<option_repair> as_option(plan_options changed, repair const& r) {
     case setting::state_tp:
     case setting::state_slots:
     case setting::max_slots:
-    case setting::min_usable_pages: break;
+    case setting::min_usable_pages:
+    case setting::page_tokens:
+    case setting::page_bytes:
+    case setting::arrangement: break;
   }
   return std::nullopt;
 }

@@ -7,6 +7,17 @@
 
 namespace allot::json {
 
+request with_granularity(request r, std::int64_t least) {
+  if (check_granularity(r.arrangement, r.granularity)) { return r; }
+  checked const rounded = round_up(r.granularity, least);
+  if (rounded.ok()) { r.granularity = rounded.value; }
+  return r;
+}
+
+outcome fault_repairs::solve(request const& r) {
+  return allot::solve(with_granularity(r, least_granularity_), storage_, table_);
+}
+
 std::span<field_repair const> fault_repairs::of(std::string_view line, request const& as_read,
                                                 read_fault const& fault) {
   found_.clear();
@@ -27,7 +38,7 @@ std::span<field_repair const> fault_repairs::of(request const& refused) {
   if (refused.granularity == 1) { return found_; }
   request changed = refused;
   changed.granularity = 1;
-  outcome const solved = solve(changed, storage_, table_);
+  outcome const solved = solve(changed);
   if (solved) { found_.push_back({"granularity", {}}); }
   return found_;
 }
@@ -46,7 +57,7 @@ bool fault_repairs::is_clean_without(std::string_view line, std::string_view pat
 void fault_repairs::add_number(std::string_view line, request const& as_read,
                                read_fault const& fault) {
   if (!fault.nearest || !is_clean_without(line, fault.path)) { return; }
-  outcome const solved = solve(as_read, storage_, table_);
+  outcome const solved = solve(as_read);
   if (solved) {
     found_.push_back({fault.path, fault.nearest});
     return;
@@ -61,7 +72,7 @@ void fault_repairs::add_number(std::string_view line, request const& as_read,
 
 void fault_repairs::add_removal(std::string_view line, std::string_view path) {
   if (!reader_.read(line, changed_, path)) { return; }
-  if (solve(changed_.get(), storage_, table_)) { found_.push_back({std::string{path}, {}}); }
+  if (solve(changed_.get())) { found_.push_back({std::string{path}, {}}); }
 }
 
 /// The least budget that works, in place of one that says nothing.
@@ -69,7 +80,7 @@ void fault_repairs::add_budget(std::string_view line, request const& as_read) {
   if (!is_clean_without(line, "budget")) { return; }
   request changed = as_read;
   changed.budget = bytes{-1};
-  outcome const refused = solve(changed, storage_, table_);
+  outcome const refused = solve(changed);
   for (std::int32_t i = 0; i < refused.error.repair_count; ++i) {
     repair const& r = refused.error.repairs[i];
     if (r.set == setting::budget) { found_.push_back({"budget", maybe<std::int64_t>{r.to}}); }

@@ -8,11 +8,16 @@
 
 #include <cstring>
 #include <exception>
+#include <utility>
 #include <vector>
 
 namespace allot::json {
 
 struct line_solver::workspace {
+  explicit workspace(line_options const& options)
+      : how{options}, repairs{options.least_granularity} {}
+
+  line_options const& how;
   request_reader reader;
   owned_request asked;
   table_storage storage;
@@ -23,10 +28,8 @@ struct line_solver::workspace {
   bool answer_fault(std::string_view line, std::string& out);
 };
 
-line_solver::line_solver() = default;
+line_solver::line_solver(line_options options) : options_{std::move(options)} {}
 line_solver::~line_solver() = default;
-line_solver::line_solver(line_solver&&) noexcept = default;
-line_solver& line_solver::operator=(line_solver&&) noexcept = default;
 
 namespace {
 
@@ -51,10 +54,15 @@ bool refuse_line(std::string& out, std::string_view why) noexcept {
 
 bool line_solver::workspace::answer(std::string_view line, std::string& out) {
   if (!reader.read(line, asked)) { return answer_fault(line, out); }
-  outcome const found = solve(asked.get(), storage, table);
-  answered a{asked.id(), asked.get(), table, found, asked.families()};
+  request const r = with_granularity(asked.get(), how.least_granularity);
+  outcome const found = solve(r, storage, table);
+  answered a{asked.id(), r, table, found, asked.families()};
   if (!found && found.error.repair_count == 0) { a.more_repairs = repairs.of(asked.get()); }
-  append_answer(out, a);
+  if (found && how.answer_plan) {
+    how.answer_plan(out, a);
+  } else {
+    append_answer(out, a);
+  }
   return found || found.error.error != solve_error::bad_input;
 }
 
@@ -67,7 +75,7 @@ bool line_solver::workspace::answer_fault(std::string_view line, std::string& ou
   if (fault.error == solve_error::overflow) {
     // Every field was read, this one as the nearest number there is: what comes before `overflow`
     // in the order of the errors can be judged, and is reported instead of it.
-    outcome found = solve(asked.get(), storage, table);
+    outcome found = solve(with_granularity(asked.get(), how.least_granularity), storage, table);
     if (!found && found.error.error == solve_error::bad_input) {
       found.error.repair_count = 0;  // the number that is too big would still be there
       append_answer(out, {asked.id(), asked.get(), table, found, asked.families()});
@@ -82,7 +90,7 @@ bool line_solver::answer(std::string_view line, std::string& out) noexcept {
   std::size_t const before = out.size();
   try {
     if (is_blank(line)) { return true; }
-    if (!work_) { work_ = std::make_unique<workspace>(); }
+    if (!work_) { work_ = std::make_unique<workspace>(options_); }
     bool const request = work_->answer(line, out);
     out += '\n';
     return request;
@@ -101,7 +109,8 @@ constexpr std::size_t chunk = std::size_t{64} << 10;
 /// Cuts what is read into lines, in place, and collects the answers.
 class line_cutter {
  public:
-  explicit line_cutter(std::function<void(std::string_view)> const& write) : write_{write} {}
+  line_cutter(std::function<void(std::string_view)> const& write, line_options const& options)
+      : write_{write}, solver_{options} {}
 
   /// Where the next bytes go, at least one.
   [[nodiscard]] char* free() {
@@ -170,8 +179,9 @@ class line_cutter {
 }  // namespace
 
 lines_answered solve_lines(std::function<std::size_t(char*, std::size_t)> const& read,
-                           std::function<void(std::string_view)> const& write) {
-  line_cutter cutter{write};
+                           std::function<void(std::string_view)> const& write,
+                           line_options const& options) {
+  line_cutter cutter{write, options};
   for (;;) {
     char* const to = cutter.free();
     std::size_t const size = read(to, cutter.free_size());

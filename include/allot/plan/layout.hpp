@@ -73,7 +73,7 @@ class layout_walk {
 
   /// Every array of its own, of the pools [from, to), from the current end on.
   constexpr void arrays(std::int64_t from, std::int64_t to) {
-    each(from, to, [&](extent const* first, std::int32_t k, std::int64_t index, std::int64_t rows) {
+    each(from, to, [&](extent const* first, std::int32_t k, std::int32_t index, std::int64_t rows) {
       if (rows > 0) { return; }
       std::int64_t const size = array_bytes(first, k, at_, array_unit(t_)).value;
       take_(index, placement{end_, allot::rows(first, k, at_).value, first[k].row_bytes,
@@ -85,7 +85,7 @@ class layout_walk {
   /// The rows that share blocks: block 0 begins at `offset`.
   constexpr void blocks(std::int64_t from, std::int64_t to, std::int64_t offset,
                         std::int64_t stride) {
-    each(from, to, [&](extent const* first, std::int32_t k, std::int64_t index, std::int64_t rows) {
+    each(from, to, [&](extent const* first, std::int32_t k, std::int32_t index, std::int64_t rows) {
       if (rows == 0) { return; }
       std::int64_t const size = rows * first[k].row_bytes;
       take_(index, placement{offset, allot::rows(first, k, at_).value, first[k].row_bytes,

@@ -11,13 +11,25 @@
 
 namespace allot::json {
 
+struct answered;
+
+/// How lines are answered, where it is not as the contract's `solve`.
+struct line_options {
+  /// Every request's granularity is rounded up to a multiple of it: what an allocation is aligned
+  /// to.                                                                                    [>= 1]
+  std::int64_t least_granularity = 1;
+
+  /// Appends the answer to a request that has a plan, `{…}` without a newline; empty: the plan.
+  std::function<void(std::string& out, answered const& a)> answer_plan{};
+};
+
 /// Answers one line after another, with memory that is reused.
 class line_solver {
  public:
-  line_solver();
+  explicit line_solver(line_options options = {});
   ~line_solver();
-  line_solver(line_solver&&) noexcept;
-  line_solver& operator=(line_solver&&) noexcept;
+  line_solver(line_solver const&) = delete;
+  line_solver& operator=(line_solver const&) = delete;
 
   /// Appends the answer to `line` and a newline; nothing for a blank line.
   ///
@@ -30,6 +42,7 @@ class line_solver {
 
  private:
   struct workspace;
+  line_options options_;
   std::unique_ptr<workspace> work_;
 };
 
@@ -51,6 +64,7 @@ inline constexpr std::size_t longest_line = std::size_t{256} << 20;
 ///               flushing in it is enough.
 /// \cost         memory for the longest line, not for all of them
 lines_answered solve_lines(std::function<std::size_t(char* to, std::size_t size)> const& read,
-                           std::function<void(std::string_view answers)> const& write);
+                           std::function<void(std::string_view answers)> const& write,
+                           line_options const& options = {});
 
 }  // namespace allot::json
