@@ -17,8 +17,7 @@ constexpr unsigned long long none = ~0ULL;  ///< what memset leaves in `found_`
 
 }  // namespace
 
-cuda_backend::cuda_backend(CUstream_st* stream, int device)
-    : stream_{stream}, found_{nullptr}, device_{device} {
+cuda_backend::cuda_backend(CUstream_st* stream, int device) : stream_{stream}, device_{device} {
   detail::require_device("cuda_backend", device);
   current_device const guard{device_};
   void* memory = nullptr;

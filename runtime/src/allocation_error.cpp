@@ -6,7 +6,7 @@
 namespace allot::runtime {
 
 allocation_error::allocation_error(std::string call, std::int64_t asked_bytes,
-                                   std::int64_t free_bytes, std::string why)
+                                   std::int64_t free_bytes, std::string const& why)
     : call_{std::move(call)}, asked_bytes_{asked_bytes}, free_bytes_{free_bytes} {
   text_ = call_ + ": " + std::to_string(asked_bytes) + " bytes asked";
   if (free_bytes != unknown) { text_ += ", " + std::to_string(free_bytes) + " bytes free"; }

@@ -63,7 +63,6 @@ external_resource::external_resource(void* memory, std::int64_t block_bytes, mem
     : block_{static_cast<std::byte*>(memory)},
       block_bytes_{block_bytes},
       alignment_bytes_{alignment_bytes},
-      skipped_bytes_{0},
       space_{space} {
   if (block_bytes < 0 || (memory == nullptr && block_bytes > 0)) {
     throw std::invalid_argument{"external_resource: no block of " + std::to_string(block_bytes) +

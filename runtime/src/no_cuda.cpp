@@ -62,8 +62,7 @@ void* pinned_resource::allocate(std::int64_t) {
 }
 void pinned_resource::deallocate(void*, std::int64_t) noexcept {}
 
-cuda_backend::cuda_backend(CUstream_st* stream, int device)
-    : stream_{stream}, found_{nullptr}, device_{device} {
+cuda_backend::cuda_backend(CUstream_st* stream, int device) : stream_{stream}, device_{device} {
   refuse("cuda_backend");
 }
 cuda_backend::~cuda_backend() = default;

@@ -19,8 +19,8 @@
 using namespace allot::runtime;
 
 // AddressSanitizer would end the program where `operator new` fails.
-extern "C" char const* __asan_default_options();   // NOLINT(bugprone-reserved-identifier)
-extern "C" char const* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
+extern "C" char const* __asan_default_options();   // NOLINT
+extern "C" char const* __asan_default_options() {  // NOLINT
   return "allocator_may_return_null=1";
 }
 

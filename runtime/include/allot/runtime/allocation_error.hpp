@@ -19,7 +19,7 @@ class allocation_error : public std::bad_alloc {
   /// \param why         what the call said: "cudaErrorMemoryAllocation: out of memory"; may be
   /// empty
   allocation_error(std::string call, std::int64_t asked_bytes, std::int64_t free_bytes,
-                   std::string why);
+                   std::string const& why);
 
   char const* what() const noexcept override { return text_.c_str(); }
   std::string const& call() const noexcept { return call_; }

@@ -33,7 +33,7 @@ class cuda_backend final : public backend {
 
  private:
   CUstream_st* stream_;
-  [[maybe_unused]] unsigned long long* found_;  ///< device memory, [1] first other byte
+  [[maybe_unused]] unsigned long long* found_ = nullptr;  ///< device memory, [1] first other byte
   int device_;
 };
 

@@ -70,9 +70,9 @@ class external_resource final : public memory_resource {
   std::byte* block_;
   std::int64_t block_bytes_;
   std::int64_t alignment_bytes_;
-  std::int64_t skipped_bytes_;    ///< before the first aligned byte
-  std::int64_t used_bytes_ = 0;   ///< from the start of the block
-  std::int64_t allocations_ = 0;  ///< not yet given back
+  std::int64_t skipped_bytes_ = 0;  ///< before the first aligned byte
+  std::int64_t used_bytes_ = 0;     ///< from the start of the block
+  std::int64_t allocations_ = 0;    ///< not yet given back
   memory_space space_;
 };
 
