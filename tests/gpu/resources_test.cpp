@@ -259,6 +259,8 @@ TEST_CASE("the backend copies both ways and within the device") {
                          backend_error);
     CHECK_THROWS_AS(gpu.copy(a.data(), b.data(), -1), backend_error);
     CHECK_THROWS_AS(gpu.find_other(a.data(), std::byte{1}, -1), backend_error);
+    CHECK_THROWS_WITH_AS(gpu.copy(a.data(), nullptr, 5),
+                         "cudaMemcpyAsync: cudaErrorInvalidValue: invalid argument", backend_error);
     CHECK(nothing_pending());
   }
 }
