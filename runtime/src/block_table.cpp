@@ -110,7 +110,7 @@ outcome block_table::assign(std::int64_t row, std::span<page_id const> pages,
         {.code = table_error::beyond_capacity, .row = row, .asked = length.count, .limit = holds});
   }
   // Forwards is right for a part of the row itself: it can only move to the front.
-  std::copy(pages.begin(), pages.end(), cells(row));
+  std::ranges::copy(pages, cells(row));
   pad(row, count, used_[index(row)]);
   used_[index(row)] = count;
   touch(row);
@@ -207,7 +207,7 @@ std::int64_t block_table::upload() {
     issue(lengths_at_ + first_length_, end_length_ - first_length_);
   }
   // Only now, for a copy that could not be issued must be tried again.
-  std::fill(dirty_.begin(), dirty_.end(), std::uint8_t{0});
+  std::ranges::fill(dirty_, std::uint8_t{0});
   first_length_ = end_length_ = 0;
   return bytes;
 }

@@ -326,14 +326,14 @@ TEST_CASE("random operations: the device always has the rows and the padding of 
         switch (which) {
           case 0: {
             ids pages(static_cast<std::size_t>(dice.in(0, columns + 1)));
-            std::generate(pages.begin(), pages.end(), [&] {
+            std::ranges::generate(pages, [&] {
               return dice.chance(5) ? any_page() : static_cast<page_id>(dice.in(1, 19));
             });
             std::int64_t const holds = static_cast<std::int64_t>(pages.size()) * 4;
             std::int64_t const length = dice.chance(5) ? dice.in(-2, holds + 2) : dice.in(0, holds);
             answer = b.table.assign(row, pages, {length}).ok;
             good = good && holds <= columns * 4 && length >= 0 && length <= holds &&
-                   std::all_of(pages.begin(), pages.end(), good_page);
+                   std::ranges::all_of(pages, good_page);
             if (good) { at = {pages, length}; }
             break;
           }

@@ -102,7 +102,16 @@ class model {
   std::map<page_id, std::int64_t> used_;
 };
 
-enum operation { one, batch, share_one, share_batch, drop_one, drop_batch, write, operations };
+enum operation : std::uint8_t {
+  one,
+  batch,
+  share_one,
+  share_batch,
+  drop_one,
+  drop_batch,
+  write,
+  operations
+};
 
 /// How often each operation ended how: column 0 is success, then the errors.
 struct tally {
