@@ -42,16 +42,18 @@ class plain_formatter : public CLI::FormatterBase {
     auto out = "\n" + group + ":\n";
     for (auto const* one : options) {
       auto const type = one->get_type_size() != 0 ? one->get_type_name() : std::string{};
-      out +=
-          two_columns(one->get_name(one->get_positional(), true) + (type.empty() ? "" : " " + type),
-                      one->get_description(), 26);
+      auto name = one->get_name(one->get_positional(), true);
+      if (auto const value = name.find("{0}"); value != std::string::npos) {
+        name.replace(value, 3, "[=N]");  // a flag that takes a number
+      }
+      out += two_columns(name + (type.empty() ? "" : " " + type), one->get_description(), 26);
     }
     return out;
   }
   static std::string usage_of(std::string const& command) {
     if (command == "plan") { return "MODEL --free BYTES [OPTION]..."; }
     if (command == "solve") { return "[FILE]"; }
-    if (command == "verify") { return "[--device] [FILE]"; }
+    if (command == "verify") { return "[--device[=N]] [FILE]"; }
     return "COMMAND";
   }
 };
@@ -248,9 +250,7 @@ command read_command_line(int argc, char const* const* argv) {
   }
   std::string device;
   auto* const device_option =
-      verify_app
-          ->add_flag("--device{0}", device,
-                     "allocate on the GPU (--device=N: on GPU N); without it, in host memory")
+      verify_app->add_flag("--device{0}", device, "allocate on GPU N (0); else in host memory")
           ->group("Where");
   for (auto* const one : {plan_app, solve_app, verify_app}) {
     one->group("Commands");

@@ -16,8 +16,8 @@ FREE = ["--free", "24GiB"]
 
 # arguments, parts of the message
 OPTIONS = [
-    ([], ["expected a command", "plan or solve"]),
-    (["frob"], ["frob", "no such command", "plan or solve"]),
+    ([], ["expected a command", "plan, solve or verify"]),
+    (["frob"], ["frob", "no such command", "plan, solve or verify"]),
     (["plan"], ["MODEL", "missing", "config.json"]),
     (["plan", QWEN], ["--free: missing", "--free 24GiB"]),
     (["plan", QWEN, "--free"], ["--free", "value is missing"]),
