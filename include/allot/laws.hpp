@@ -83,11 +83,15 @@ constexpr bool sentinels_are_priced(table_view const& t, plan const& p) {
   return true;
 }
 
-/// L3, never over budget, and every byte is accounted for.
+/// L3, never over budget, and every byte is accounted for: in sum, and pool by pool.
 constexpr bool never_over_budget(table_view const& t, plan const& p) {
   checked const taken =
       fixed_bytes(t) + expert_bytes(t, p.slots.count) + kv_bytes(t, p.pages.count);
-  return taken <= checked{p.budget.count} && p.left.count >= 0 &&
+  checked pools{};
+  for (std::int64_t i = 0; i < t.kv_pools; ++i) {
+    pools = pools + pool_bytes(t, i, p.at());
+  }
+  return pools == checked{p.kv.count} && taken <= checked{p.budget.count} && p.left.count >= 0 &&
          taken + p.left.count == checked{p.budget.count} &&
          checked{p.fixed.count} + p.experts.count + p.kv.count == taken;
 }

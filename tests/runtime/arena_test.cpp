@@ -99,7 +99,8 @@ struct seen {
 
 constexpr std::int64_t few_bytes = 60'000;
 
-/// Small requests that have a plan, each handed to `judge(drawn, table, plan)`: a complaint or none.
+/// Small requests that have a plan, each handed to `judge(drawn, table, plan)`: a complaint or
+/// none.
 template <class Judge>
 seen over_plans(std::uint64_t seed, std::int64_t each, Judge judge) {
   dice draw{seed};
@@ -178,8 +179,8 @@ TEST_CASE("addresses of a page_major arena follow from its map alone") {
   }
 
   // Another split of the same bytes: what it has in common keeps its address.
-  allot::plan const other = *allot::solve(
-      table, allot::bytes{6000}, {.min_tokens = {16}, .max_tokens = allot::tokens{24}});
+  allot::plan const other = *allot::solve(table, allot::bytes{6000},
+                                          {.min_tokens = {16}, .max_tokens = allot::tokens{24}});
   REQUIRE(other.slots > p.slots);
   REQUIRE(other.pages < p.pages);
   rt::arena const b{table, other, heap};
@@ -214,8 +215,8 @@ TEST_CASE("views are arrays of their elements, for DLPack too") {
   *half.row(1, 3) = 7;
   CHECK(*reinterpret_cast<std::uint16_t*>(a.view(e).row(1, 3)) == 7);
 
-  rt::dl_tensor const t = rt::dl_tensor_of(half, {rt::dl_type_code::bfloat, 16, 1},
-                                           {rt::dl_device_type::cpu, 0});
+  rt::dl_tensor const t =
+      rt::dl_tensor_of(half, {rt::dl_type_code::bfloat, 16, 1}, {rt::dl_device_type::cpu, 0});
   REQUIRE(t.ndim == 4);
   CHECK(t.data == half.data);
   CHECK(t.shape[0] == 2);
@@ -233,8 +234,8 @@ TEST_CASE("views are arrays of their elements, for DLPack too") {
                        "the arena has no extent \"gqa cells\"; it has gqa rows, experts slots",
                        std::out_of_range);
   // A flat arena without granularity begins anywhere.
-  constexpr auto raw = allot::make_table(allot::raw_pages{.page_bytes = {5}},
-                                         allot::expert_bank{{8}, 1, 3});
+  constexpr auto raw =
+      allot::make_table(allot::raw_pages{.page_bytes = {5}}, allot::expert_bank{{8}, 1, 3});
   allot::plan const q = *allot::solve(raw, allot::bytes{49}, {.min_tokens = {4}});
   rt::arena const flat{raw, q, heap};
   REQUIRE(flat.place(1).offset % 8 != 0);
@@ -307,47 +308,50 @@ TEST_CASE("guarded: every row may be filled, and one byte beside a row is notice
   std::vector<std::int8_t> claimed;
   std::int64_t noticed = 0;
   std::int64_t untouched = 0;
-  seen const all = over_plans(32, 700, [&](drawn const&, allot::table_view const& t,
-                                           allot::plan const& p) {
-    rt::arena const a{t, p, heap, rt::guarding::on, &work};
-    if (!a.is_guarded()) { return std::string{"no canaries; "}; }
-    if (a.carved_bytes() != rt::arena::planned_bytes(t, p)) { return std::string{"carved; "}; }
-    std::string problem = paint(a, claimed) + miscounted(a, t, p);
-    if (!problem.empty()) { return problem; }
-    if (a.first_broken(work).offset >= 0) { return std::string{"broken from the start; "}; }
-    for (std::size_t i = 0; i < claimed.size(); ++i) {
-      if (claimed[i] == 0) { continue; }
-      if (a.data()[i] != std::byte{0xFF}) { return std::string{"a row is not poisoned; "}; }
-      a.data()[i] = std::byte{0};
-    }
-    if (a.first_broken(work).offset >= 0) { return std::string{"a row holds a canary; "}; }
-    // Right behind a row that ends a copy, or right before the first.
-    for (std::int64_t e = 0; e < a.extents(); ++e) {
-      auto const v = a.view(e);
-      if (v.rows() == 0 || v.copies() == 0 || v.row_elements() == 0) { continue; }
-      bool const before = draw.chance(50);
-      std::int64_t const copy = before ? 0 : v.copies() - 1;
-      std::int64_t const row = before ? 0 : draw.in(0, v.shape[1] - 1) * v.shape[2] + v.shape[2] - 1;
-      std::byte* const at =
-          before ? v.row(copy, row) - 1
-                 : v.row(copy, v.shape[1] > 1 && a.place(e).block_stride == v.row_elements()
-                                   ? v.rows() - 1
-                                   : row) +
-                       v.row_elements();
-      std::int64_t const offset = at - a.data();
-      if (claimed[static_cast<std::size_t>(offset)] != 0) {
-        ++untouched;  // another row of the same page, its own canary is at its end
-        continue;
-      }
-      *at = std::byte{1};
-      rt::broken_canary const broken = a.first_broken(work);
-      *at = std::byte{0xA5};
-      if (broken.offset != offset) { return a.name(e) + ": a write beside it is not noticed; "; }
-      if (broken.beside.empty()) { return std::string{"nameless; "}; }
-      ++noticed;
-    }
-    return std::string{};
-  });
+  seen const all =
+      over_plans(32, 700, [&](drawn const&, allot::table_view const& t, allot::plan const& p) {
+        rt::arena const a{t, p, heap, rt::guarding::on, &work};
+        if (!a.is_guarded()) { return std::string{"no canaries; "}; }
+        if (a.carved_bytes() != rt::arena::planned_bytes(t, p)) { return std::string{"carved; "}; }
+        std::string problem = paint(a, claimed) + miscounted(a, t, p);
+        if (!problem.empty()) { return problem; }
+        if (a.first_broken(work).offset >= 0) { return std::string{"broken from the start; "}; }
+        for (std::size_t i = 0; i < claimed.size(); ++i) {
+          if (claimed[i] == 0) { continue; }
+          if (a.data()[i] != std::byte{0xFF}) { return std::string{"a row is not poisoned; "}; }
+          a.data()[i] = std::byte{0};
+        }
+        if (a.first_broken(work).offset >= 0) { return std::string{"a row holds a canary; "}; }
+        // Right behind a row that ends a copy, or right before the first.
+        for (std::int64_t e = 0; e < a.extents(); ++e) {
+          auto const v = a.view(e);
+          if (v.rows() == 0 || v.copies() == 0 || v.row_elements() == 0) { continue; }
+          bool const before = draw.chance(50);
+          std::int64_t const copy = before ? 0 : v.copies() - 1;
+          std::int64_t const row =
+              before ? 0 : draw.in(0, v.shape[1] - 1) * v.shape[2] + v.shape[2] - 1;
+          std::byte* const at =
+              before ? v.row(copy, row) - 1
+                     : v.row(copy, v.shape[1] > 1 && a.place(e).block_stride == v.row_elements()
+                                       ? v.rows() - 1
+                                       : row) +
+                           v.row_elements();
+          std::int64_t const offset = at - a.data();
+          if (claimed[static_cast<std::size_t>(offset)] != 0) {
+            ++untouched;  // another row of the same page, its own canary is at its end
+            continue;
+          }
+          *at = std::byte{1};
+          rt::broken_canary const broken = a.first_broken(work);
+          *at = std::byte{0xA5};
+          if (broken.offset != offset) {
+            return a.name(e) + ": a write beside it is not noticed; ";
+          }
+          if (broken.beside.empty()) { return std::string{"nameless; "}; }
+          ++noticed;
+        }
+        return std::string{};
+      });
   CHECK(all.wrong == 0);
   CHECK(noticed > 3000);
   CHECK(untouched < noticed / 4);
@@ -375,27 +379,68 @@ TEST_CASE("verify allocates what was planned, on a card of exactly the budget") 
   rt::reserved_host_resource memory;
   rt::host_backend work;
   std::int64_t short_of = 0;
-  seen const all = over_plans(33, 1500, [&](drawn const& d, allot::table_view const& t,
-                                            allot::plan const& p) {
-    std::int64_t const budget = p.budget.count - t.charge_bytes.value;
-    rt::limited_resource card{memory, budget};
-    rt::verification const v = rt::verify(t, p, card, work);
-    bool const faces = d.request.arrangement == arrangement::page_major;
-    bool const right = v.planned == v.carved && v.planned == rt::arena::planned_bytes(t, p) &&
-                       v.peak.count == (faces ? budget : v.carved.count);
-    if (!right) { return std::string{"other bytes; "}; }
-    if (v.peak.count == 0) { return std::string{}; }
-    rt::limited_resource too_small{memory, v.peak.count - 1};
-    try {
-      rt::verify(t, p, too_small, work);
-    } catch (rt::allocation_error const& e) {
-      ++short_of;
-      return std::string{e.asked_bytes() == v.peak.count ? "" : "asked; "};
-    }
-    return std::string{"a byte less was enough; "};
-  });
+  seen const all =
+      over_plans(33, 1500, [&](drawn const& d, allot::table_view const& t, allot::plan const& p) {
+        std::int64_t const budget = p.budget.count - t.charge_bytes.value;
+        rt::limited_resource card{memory, budget};
+        rt::verification const v = rt::verify(t, p, card, work);
+        bool const faces = d.request.arrangement == arrangement::page_major;
+        bool const right = v.planned == v.carved && v.planned == rt::arena::planned_bytes(t, p) &&
+                           v.peak.count == (faces ? budget : v.carved.count);
+        if (!right) { return std::string{"other bytes; "}; }
+        if (v.peak.count == 0) { return std::string{}; }
+        rt::limited_resource too_small{memory, v.peak.count - 1};
+        try {
+          rt::verify(t, p, too_small, work);
+        } catch (rt::allocation_error const& e) {
+          ++short_of;
+          return std::string{e.asked_bytes() == v.peak.count ? "" : "asked; "};
+        }
+        return std::string{"a byte less was enough; "};
+      });
   CHECK(all.wrong == 0);
   CHECK(short_of >= 4500);
+}
+
+TEST_CASE("verify notices memory that does not keep what is written") {
+  // Loses the k-th byte that is written, as two arrays that share it would.
+  class forgetful final : public rt::backend {
+   public:
+    explicit forgetful(std::int64_t k) : k_{k} {}
+    char const* name() const noexcept override { return "forgetful"; }
+    void fill(void* memory, std::byte value, std::int64_t bytes) override {
+      host_.fill(memory, ++calls == k_ ? std::byte{0} : value, bytes);
+    }
+    void copy(void* to, void const* from, std::int64_t bytes) override {
+      host_.copy(to, from, bytes);
+    }
+    void upload(void* to, void const* from, std::int64_t bytes) override {
+      host_.upload(to, from, bytes);
+    }
+    void download(void* to, void const* from, std::int64_t bytes) override {
+      host_.download(to, from, bytes);
+    }
+    std::int64_t find_other(void const* memory, std::byte value, std::int64_t bytes) override {
+      return host_.find_other(memory, value, bytes);
+    }
+    void wait() override { host_.wait(); }
+    std::int64_t calls = 0;
+
+   private:
+    std::int64_t k_;
+    rt::host_backend host_;
+  };
+  constexpr auto table = small_table<arrangement::page_major>;
+  allot::plan const p = *allot::solve(table, allot::bytes{6000}, {.min_tokens = {40}});
+  rt::host_resource memory;
+  forgetful honest{0};
+  rt::verify(table, p, memory, honest);
+  CHECK(honest.calls == 2 * (2 + 1));  // both ends of two layers and of the slots
+  for (std::int64_t k = 1; k <= honest.calls; ++k) {
+    forgetful work{k};
+    CHECK_THROWS_WITH_AS(rt::verify(table, p, memory, work), doctest::Contains("does not keep"),
+                         rt::carving_error);
+  }
 }
 
 TEST_CASE("memory of the caller") {
