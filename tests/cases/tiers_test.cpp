@@ -67,8 +67,8 @@ pool_size planned(allot::compressed_tiers const& t, std::int64_t pages) {
   REQUIRE(out);
   allot::table_view const view = table;
   // What is carved is what was priced: 43 windows, each an array of its own.
-  auto const carved = allot::lay_out(view, out->at(), [](std::int32_t, allot::placement const&) {});
-  CHECK(carved == allot::checked{out->kv.count});
+  auto const map = allot::lay_out(view, *out, [](std::int32_t, allot::placement const&) {});
+  CHECK(map.carved == out->kv);
   return {allot::rows(view.extents.data, 1, out->at()).value, out->kv.count};
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("window-3: the larger of share and floor, charged once, as it is alloc
     CHECK(allot::share_of(table, *out, 1).physical == rows);
     CHECK(out->kv.count == bytes);
     std::int64_t carved = 0;
-    allot::lay_out(table, out->at(), [&](std::int32_t, allot::placement const& place) {
+    allot::lay_out(table, *out, [&](std::int32_t, allot::placement const& place) {
       carved += place.rows * place.row_bytes * place.copies;
     });
     CHECK(carved == bytes);
