@@ -3,6 +3,7 @@
 #include "../unit/show.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/laws.hpp>
 #include <allot/runtime/arena.hpp>
 #include <allot/runtime/counting_resource.hpp>
 #include <allot/runtime/dlpack.hpp>
@@ -152,6 +153,95 @@ TEST_CASE("every byte of a row is its own, in every arrangement") {
   CHECK(blocks > 2000);
   CHECK(memory.counts().outstanding_allocations == 0);
   CHECK(memory.counts().misuses == 0);
+}
+
+namespace {
+
+/// Windows beside an anchor, or tiers, in one arrangement; laid out, carved and painted.
+template <arrangement Arranged, class Anchor, class... Beside>
+std::string paint_typed(std::int64_t granularity, allot::bytes budget, std::int64_t& interleaved,
+                        Anchor const& anchor, Beside const&... beside) {
+  static std::vector<std::int8_t> claimed;
+  static rt::host_resource heap;
+  static rt::host_backend work;
+  auto const table = allot::make_table<Arranged>(anchor, beside...).with_granularity(granularity);
+  auto const p = allot::solve(table, budget, {.min_tokens = {64}});
+  if (!p) { return "no plan; "; }
+  std::string out =
+      allot::laws::hold({table, budget, {.min_tokens = {64}}, {}}, p) ? "" : "a law; ";
+  for (auto const guard : {rt::guarding::off, rt::guarding::on}) {
+    rt::arena const a{table, *p, heap, guard, &work};
+    interleaved += a.map().page_stride > 0;
+    out += paint(a, claimed) + miscounted(a, table, *p);
+    if (a.carved_bytes() != rt::arena::planned_bytes(table, *p)) { out += "carved; "; }
+    if (guard == rt::guarding::off) { continue; }
+    for (std::size_t i = 0; i < claimed.size(); ++i) {
+      if (claimed[i] != 0) { a.data()[i] = std::byte{0}; }
+    }
+    if (a.first_broken(work).offset >= 0) { out += "a row holds a canary; "; }
+  }
+  return out;
+}
+
+template <arrangement Arranged>
+void paint_windows_and_tiers() {
+  dice draw{std::uint64_t{34} + static_cast<std::uint64_t>(Arranged)};
+  std::int64_t interleaved = 0;
+  std::string wrong;
+  for (int i = 0; i < 300 && wrong.empty(); ++i) {
+    std::int64_t const granularity = draw.one_of<std::int64_t>({1, 16, 48, 256});
+    allot::gqa const anchor{.layers = draw.in(1, 3),
+                            .kv_heads = 1,
+                            .head_dim = 8,
+                            .page_tokens = 16,
+                            .sentinel_pages = draw.in(0, 2)};
+    allot::sliding_window window{.layers = draw.in(1, 3), .kv_heads = 1, .head_dim = draw.in(1, 5)};
+    window.window_tokens = draw.in(1, 20);
+    window.max_running = draw.in(1, 2);
+    window.ratio = draw.one_of({.1, .33, 1.0});
+    window.eviction_interval = draw.in(0, 8);
+    window.sentinel_rows = draw.in(0, 2);
+    wrong += paint_typed<Arranged>(granularity, {200'000 + draw.in(0, 20'000)}, interleaved, anchor,
+                                   window);
+
+    std::int64_t const all_ratios[] = {4, 0, 128, 4};
+    std::int64_t ratios[3] = {};
+    for (std::int64_t& ratio : ratios) {
+      ratio = draw.one_of(all_ratios);
+    }
+    allot::compressed_tiers tiers;
+    tiers.head_dim = draw.chance(60) ? 8 : draw.in(1, 4);
+    tiers.index_head_dim = draw.in(1, 3);
+    tiers.compress_ratios = ratios;
+    tiers.window_tokens = draw.one_of<std::int64_t>({128, 128, 64, 16});
+    tiers.window_ratio = draw.one_of({.05, .5, 1.0});
+    tiers.max_running = draw.in(1, 2);
+    tiers.max_seq_tokens = draw.in(1, 900);
+    tiers.sentinel_pages = draw.in(0, 2);
+    // A page has 32 rows of a layer compressed by 4, and 1 of one compressed by 128.
+    bool const aligned = tiers.window_tokens / 4 * tiers.head_dim % 8 == 0 &&
+                         tiers.window_tokens / 4 * tiers.index_head_dim % 8 == 0 &&
+                         (tiers.window_tokens < 128 || tiers.head_dim % 8 == 0);
+    if (Arranged != arrangement::page_major || aligned) {
+      wrong += paint_typed<Arranged>(granularity, {1'500'000}, interleaved, tiers);
+    }
+  }
+  CHECK(wrong == "");
+  CHECK((interleaved > 500) == (Arranged == arrangement::page_major));
+}
+
+}  // namespace
+
+TEST_CASE("windows and tiers, in every arrangement") {
+  SUBCASE("flat") {
+    paint_windows_and_tiers<arrangement::flat>();
+  }
+  SUBCASE("page_major") {
+    paint_windows_and_tiers<arrangement::page_major>();
+  }
+  SUBCASE("layer_major") {
+    paint_windows_and_tiers<arrangement::layer_major>();
+  }
 }
 
 TEST_CASE("addresses of a page_major arena follow from its map alone") {

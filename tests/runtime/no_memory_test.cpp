@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <allot/allot.hpp>
+#include <allot/runtime/arena.hpp>
 #include <allot/runtime/host_backend.hpp>
 #include <allot/runtime/host_resources.hpp>
 #include <allot/runtime/page_allocator.hpp>
 #include <allot/runtime/slot_mapping.hpp>
 #include <allot/runtime/state_pool.hpp>
+#include <allot/runtime/verify.hpp>
 
 #include <doctest/doctest.h>
 
@@ -132,6 +135,16 @@ TEST_CASE("construction that fails leaves nothing behind, wherever it fails") {
   CHECK(sweep([&] { block_table const table{heap, heap, on, pool, 8, {160}}; }) >= 4);
   block_table const table{heap, heap, on, pool, 8, {160}};
   CHECK(sweep([&] { slot_mapping const mapping{table}; }) == 1);
+
+  constexpr auto table_of_all = allot::make_table<allot::arrangement::page_major>(
+      allot::gqa{.layers = 2, .kv_heads = 2, .head_dim = 8, .page_tokens = 4},
+      allot::expert_bank{.slot_bytes = {96}, .per_layer = 2, .layers = 4});
+  allot::plan const p = *allot::solve(table_of_all, allot::bytes{6000}, {.min_tokens = {40}});
+  // Places and their names; guarded, canaries and a second table too.
+  long const plain = sweep([&] { arena const a{table_of_all, p, heap}; });
+  CHECK(plain >= 4);
+  CHECK(sweep([&] { arena const a{table_of_all, p, heap, guarding::on, &on}; }) > plain + 4);
+  CHECK(sweep([&] { verify(table_of_all, p, heap, on); }) > plain + 2);
 
   std::array<std::byte, 64> memory{};
   std::array<state_extent, 1> const extents{{{memory.data(), {4}, 16, 16}}};

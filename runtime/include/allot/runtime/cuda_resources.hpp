@@ -14,7 +14,7 @@ namespace allot::runtime {
 // An allocation that fails leaves no error behind in CUDA. `deallocate` reports nothing: put a
 // counting_resource above to notice what was never allocated.
 
-/// Memory of a GPU by cudaMalloc and cudaFree. Thread-safe.
+/// Memory of a GPU by cudaMalloc and cudaFree, as thread-safe as they are.
 ///
 /// \cost  `deallocate` waits until the device is idle
 class device_resource final : public memory_resource {
@@ -68,7 +68,7 @@ class stream_ordered_resource final : public memory_resource {
 };
 
 /// Host memory that every GPU reads and writes through the link, at the same address as the CPU,
-/// and that asynchronous copies need: cudaHostAlloc and cudaFreeHost. Thread-safe.
+/// and that asynchronous copies need: cudaHostAlloc and cudaFreeHost, as thread-safe as they are.
 ///
 /// \cost  slow to allocate (the system pins every page): once, at the start
 class pinned_resource final : public memory_resource {
