@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The README is true.
 
-readme_test.py code README INCLUDE_DIR COMPILER…: its first code block compiles as it stands. The one
+readme_test.py code README INCLUDE_DIRS COMPILER…: its code blocks compile as they stand, with the
+include directories between the commas. In the first, the one
 line commented `// CODE  // does not compile: …` does not, once the comment is taken off, and the
 compiler then names the two counts that were mixed.
 
@@ -18,8 +19,8 @@ import tempfile
 
 
 
-def check_code(readme: pathlib.Path, include_dir: str, *compiler: str) -> None:
-    block = re.search(r"```cpp\n(.*?)```", readme.read_text(), re.S).group(1)
+def check_code(readme: pathlib.Path, include_dirs: str, *compiler: str) -> None:
+    block, *others = re.findall(r"```cpp\n(.*?)```", readme.read_text(), re.S)
     forbidden = re.findall(r"^( *)// (.*;)  // does not compile", block, re.M)
     if len(forbidden) != 1:
         sys.exit(f"the block must hold one line that does not compile, found {len(forbidden)}")
@@ -29,17 +30,21 @@ def check_code(readme: pathlib.Path, include_dir: str, *compiler: str) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             source = pathlib.Path(scratch) / "readme.cpp"
             source.write_text(text)
-            command = [*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I", include_dir]
+            command = [*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror"]
+            command += [f"-I{folder}" for folder in include_dirs.split(",")]
             return subprocess.run([*command, "-fsyntax-only", source], capture_output=True, text=True)
 
     if (good := build(block)).returncode != 0:
         sys.exit(f"the block does not compile:\n{good.stderr}")
+    for other in others:
+        if (good := build(other)).returncode != 0:
+            sys.exit(f"a block does not compile:\n{good.stderr}")
     bad = build(block.replace(f"{indent}// {code}", f"{indent}{code}"))
     if bad.returncode == 0:
         sys.exit(f"this must not compile, and does: {code}")
     if "usable_page" not in bad.stderr or "physical_page" not in bad.stderr:
         sys.exit(f"the compiler does not name both counts:\n{bad.stderr}")
-    print(f"{len(block.splitlines())} lines compile; this does not: {code}")
+    print(f"{1 + len(others)} blocks compile; this does not: {code}")
 
 
 def check_console(readme: pathlib.Path, allot: str) -> None:
