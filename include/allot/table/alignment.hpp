@@ -80,8 +80,8 @@ constexpr fault misaligned_page(lowering const& in, lowered const& l, extent con
 /// The fault of expert slots that are misaligned.
 constexpr fault misaligned_slot(lowered const& l, extent const* out) {
   for (std::int32_t k = 0; k < l.pool.extents; ++k) {
-    bool const aligned = out[k].row_bytes % stride_bytes == 0;
-    if (!is_proportional_to(rows_of::expert_slots, out[k]) || aligned) { continue; }
+    checked const each = checked{rows_per_slot(out[k])} * out[k].row_bytes;
+    if (each.overflowed || each.value % stride_bytes == 0) { continue; }
     fault f{solve_error::misaligned_stride,
             {"experts", -1, "slot_bytes"},
             out[k].row_bytes,

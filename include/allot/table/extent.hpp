@@ -85,4 +85,10 @@ constexpr std::int64_t rows_per_page(extent const& e, std::int64_t anchor_sentin
   return exact ? each : 0;
 }
 
+/// Rows of each expert slot, if an extent has exactly so many for every plan; else 0.
+constexpr std::int64_t rows_per_slot(extent const& e) {
+  bool const exact = is_proportional_to(rows_of::expert_slots, e) && e.rows.plus == 0;
+  return exact ? e.rows.mul / e.rows.per : 0;
+}
+
 }  // namespace allot

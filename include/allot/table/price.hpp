@@ -24,8 +24,7 @@ constexpr std::int64_t array_unit(table_view const& t) {
 constexpr std::int64_t block_rows(table_view const& t, std::int64_t index, extent const& e) {
   if (t.arrangement != arrangement::page_major) { return 0; }
   if (index < t.kv_pools) { return rows_per_page(e, t.anchor.sentinel_pages); }
-  bool const exact = is_proportional_to(rows_of::expert_slots, e) && e.rows.plus == 0;
-  return exact ? e.rows.mul / e.rows.per : 0;
+  return rows_per_slot(e);
 }
 
 /// Bytes of one block that the pools [from, to) share.
