@@ -14,6 +14,9 @@ namespace allot::detail {
 /// How far from the asked tensor-parallel size a repair is looked for. No rig comes near.
 inline constexpr std::int64_t tp_reach = 4096;
 
+/// How many smaller pages that are aligned are tried.
+inline constexpr std::int64_t page_reach = 256;
+
 /// Pools lowered in search of one repair: bounds the time a request of very many pools can take.
 inline constexpr std::int64_t most_lowerings = 1 << 18;
 
@@ -127,9 +130,11 @@ class request_repair_finder {
       found = into_.high > 0 && try_this({setting::page_bytes, false, at.index, into_.high});
     } else if (at.section == "kv") {
       // What aligns is evenly spaced; where the nearest page takes too much, a smaller one may not.
-      std::int64_t const unit = into_.high - into_.low;
-      for (std::int64_t to = into_.low; to > 0 && unit > 0 && !found; to -= unit) {
+      std::int64_t const unit = into_.high > 0 ? into_.high - into_.low : stride_bytes;
+      std::int64_t to = into_.low;
+      for (std::int64_t tries = 0; to > 0 && tries < page_reach && !found; ++tries) {
         found = try_this({setting::page_tokens, false, at.index, to});
+        to -= unit;
       }
       if (into_.high > 0) {
         found |= try_this({setting::page_tokens, false, at.index, into_.high});
