@@ -61,7 +61,8 @@ def install(prefix: pathlib.Path) -> None:
     expected = ["share/cmake/allot/allotConfig.cmake", "share/cmake/allot/allotConfigVersion.cmake"]
     expected += ["share/pkgconfig/allot.pc"] + listed("include/meson.build")
     if with_runtime:
-        expected += ["lib/liballot-runtime." + ("a" if way == "cmake-package" else "so")]
+        suffixes = ["a"] if way == "cmake-package" else ["so", "so.0", f"so.{version}"]
+        expected += ["lib/liballot-runtime." + suffix for suffix in suffixes]
         expected += ["lib/pkgconfig/allot-runtime.pc"] + listed("runtime/include/meson.build")
     installed = [path.relative_to(prefix).as_posix() for path in prefix.rglob("*") if path.is_file()]
     expect("installed files", sorted(installed), sorted(expected))
