@@ -71,6 +71,10 @@ void append_pools(std::string& out, answered const& a) {
     append_field(out, "unit", name_of(p.unit));
     append_field(out, "usable", share.usable);
     append_field(out, "physical", share.physical);
+    if (p.family == text{"compressed_tiers"}) {
+      checked const windows = rows(t.extents.data + p.first_extent, 1, a.found.value.at());
+      append_field(out, "window_pages", windows.value);
+    }
     append_field(out, "bytes", share.bytes.count);
     out += '}';
   }

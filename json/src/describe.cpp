@@ -69,7 +69,7 @@ void describe_priced(std::string& out, refusal const& r, table_view const& t,
 void describe_split(std::string& out, refusal const& r, request const& asked) {
   say(out, r.binding, " is ", r.value, ", which neither divides nor is a multiple of ");
   if (r.binding.index >= 0) {
-    say(out, "the ", asked.kv[r.binding.index].gqa.kv_heads, " kv_heads");
+    say(out, "the ", asked.kv[r.binding.index].split_heads().value_or(0), " kv_heads");
   } else if (asked.state) {
     say(out, "the ", asked.state->key_heads, " key_heads or the ", asked.state->value_heads,
         " value_heads");
@@ -114,6 +114,8 @@ void describe_input(std::string& out, refusal const& r, request const& asked) {
     say(out, name_of(asked.objective));
   } else if (r.binding == request_path{"granularity"}) {
     say(out, asked.granularity);
+  } else if (r.binding.section == "kv" && r.binding.field == "family") {
+    asked.kv[r.binding.index].visit([&](auto const& f) { say(out, f.name); });
   } else if (r.binding.field.empty()) {
     say(out, "incomplete");
   } else {

@@ -41,6 +41,8 @@ constexpr word families[] = {
     {"gqa", number(read_family::gqa)},
     {"block_sparse", number(read_family::block_sparse)},
     {"mla", number(read_family::mla)},
+    {"sliding_window", number(read_family::sliding_window)},
+    {"compressed_tiers", number(read_family::compressed_tiers)},
 };
 
 constexpr field identity(std::string_view name) {
@@ -75,8 +77,11 @@ constexpr field object(std::string_view name, place inside) {
 constexpr field list(std::string_view name, place inside) {
   return {.name = name, .kind = takes::list, .inside = inside, .right = "a list of objects"};
 }
-constexpr field later(std::string_view name) {
-  return {.name = name};
+constexpr field numbers(std::string_view name) {
+  return {.name = name,
+          .kind = takes::numbers,
+          .inside = place::ratios,
+          .right = "a list of integers of at least 0"};
 }
 
 constexpr field request_fields[] = {
@@ -108,9 +113,7 @@ constexpr field charge_fields[] = {text("name"), setting("bytes", 0)};
 static_assert(std::size(charge_fields) == at_charge::count);
 
 constexpr field pool_fields[] = {
-    one_of("family", families,
-           "raw, gqa, block_sparse or mla (sliding_window and compressed_tiers are not supported "
-           "yet)"),
+    one_of("family", families),
     text("name"),
     whole("page_tokens", 1),
     whole("sentinel_pages", 0),
@@ -124,24 +127,25 @@ constexpr field pool_fields[] = {
     whole("scale_bytes", 0),
     object("index", place::index),
     whole("latent_dim", 1),
-    // Of families that are named in the contract and not read yet.
-    later("window_tokens"),
-    later("prefill_chunk_tokens"),
-    later("max_running"),
-    later("ratio"),
-    later("pinned_tokens"),
-    later("prefix_cached"),
-    later("retain_gap"),
-    later("eviction_interval"),
-    later("sentinel_rows"),
-    later("map_bytes"),
-    later("index_head_dim"),
-    later("compress_ratios"),
-    later("window_ratio"),
-    later("pinned_pages"),
-    later("max_seq_tokens"),
+    whole("window_tokens", 1),
+    setting("prefill_chunk_tokens", 1),
+    setting("max_running", 1),
+    ratio("ratio", true),
+    setting("pinned_tokens", 1),
+    flag("prefix_cached"),
+    setting("retain_gap", 0),
+    setting("eviction_interval", 0),
+    whole("sentinel_rows", 0),
+    whole("map_bytes", 0),
+    whole("index_head_dim", 1),
+    numbers("compress_ratios"),
+    ratio("window_ratio", true),
+    setting("pinned_pages", 1),
+    whole("max_seq_tokens", 1),
 };
-static_assert(std::size(pool_fields) > at_pool::count && std::size(pool_fields) <= most_fields);
+static_assert(std::size(pool_fields) == at_pool::count && at_pool::count <= most_fields);
+static_assert(pool_fields[at_pool::max_seq_tokens].name == "max_seq_tokens");
+static_assert(pool_fields[at_pool::compress_ratios].name == "compress_ratios");
 static_assert(pool_fields[at_pool::page_bytes].name == "page_bytes");
 static_assert(pool_fields[at_pool::dtype].name == "dtype");
 static_assert(pool_fields[at_pool::latent_dim].name == "latent_dim");
@@ -198,7 +202,7 @@ static_assert(demand_fields[at_demand::pages].name == "pages");
 
 constexpr std::span<field const> objects[places] = {
     request_fields, budget_fields,  charge_fields, pool_fields,   index_fields,
-    state_fields,   experts_fields, bank_fields,   demand_fields,
+    state_fields,   experts_fields, bank_fields,   demand_fields, {},
 };
 static_assert(objects[static_cast<int>(place::demand)].data() == demand_fields);
 
@@ -210,11 +214,25 @@ constexpr field_set gqa_allowed =
     paged | gqa_needed |
     set_of(at_pool::v_head_dim, at_pool::tp, at_pool::scale_bytes, at_pool::index);
 constexpr field_set mla_needed = set_of(at_pool::layers, at_pool::latent_dim, at_pool::dtype);
+constexpr field_set window_needed =
+    set_of(at_pool::layers, at_pool::kv_heads, at_pool::head_dim, at_pool::dtype,
+           at_pool::window_tokens, at_pool::max_running);
+constexpr field_set window_allowed =
+    window_needed | set_of(at_pool::family, at_pool::name, at_pool::v_head_dim, at_pool::tp,
+                           at_pool::prefill_chunk_tokens, at_pool::ratio, at_pool::pinned_tokens,
+                           at_pool::prefix_cached, at_pool::retain_gap, at_pool::eviction_interval,
+                           at_pool::sentinel_rows, at_pool::map_bytes);
+constexpr field_set tiers_needed = set_of(
+    at_pool::head_dim, at_pool::index_head_dim, at_pool::compress_ratios, at_pool::window_tokens,
+    at_pool::max_running, at_pool::max_seq_tokens, at_pool::prefix_cached);
 constexpr family_fields family_table[] = {
     {"raw", set_of(at_pool::page_bytes), paged | set_of(at_pool::page_bytes)},
     {"gqa", gqa_needed, gqa_allowed},
     {"block_sparse", gqa_needed | set_of(at_pool::index), gqa_allowed},
     {"mla", mla_needed, paged | mla_needed | set_of(at_pool::index)},
+    {"sliding_window", window_needed, window_allowed},
+    {"compressed_tiers", tiers_needed,
+     paged | tiers_needed | set_of(at_pool::window_ratio, at_pool::pinned_pages)},
 };
 
 }  // namespace

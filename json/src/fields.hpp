@@ -18,9 +18,10 @@ enum class place : std::uint8_t {
   state,
   experts,
   bank,
-  demand
+  demand,
+  ratios,  ///< a list of numbers, not of objects
 };
-inline constexpr int places = 9;
+inline constexpr int places = 10;
 
 /// What a field takes.
 enum class takes : std::uint8_t {
@@ -32,7 +33,8 @@ enum class takes : std::uint8_t {
   word,      ///< one of `words`
   object,    ///< `{…}`: `inside`
   list,      ///< `[{…}, …]`: each `inside`
-  anything,  ///< passed over: families of later versions
+  numbers,   ///< `[0, …]`: integers of at least `lowest`
+  anything,  ///< passed over: unknown
 };
 
 struct word {
@@ -89,6 +91,21 @@ enum : std::uint8_t {
   scale_bytes,
   index,
   latent_dim,
+  window_tokens,
+  prefill_chunk_tokens,
+  max_running,
+  ratio,
+  pinned_tokens,
+  prefix_cached,
+  retain_gap,
+  eviction_interval,
+  sentinel_rows,
+  map_bytes,
+  index_head_dim,
+  compress_ratios,
+  window_ratio,
+  pinned_pages,
+  max_seq_tokens,
   count
 };
 }
@@ -161,7 +178,14 @@ struct family_fields {
   field_set needed;   ///< must be given
   field_set allowed;  ///< may be given
 };
-enum class read_family : std::uint8_t { raw, gqa, block_sparse, mla };
+enum class read_family : std::uint8_t {
+  raw,
+  gqa,
+  block_sparse,
+  mla,
+  sliding_window,
+  compressed_tiers
+};
 [[nodiscard]] family_fields const& fields_of(read_family f);
 
 }  // namespace allot::json

@@ -27,6 +27,7 @@ request_builder::request_builder(owned_request& into, read_fault& fault, std::si
   into_.kv_.clear();
   into_.families_.clear();
   into_.names_.clear();
+  into_.ratios_.clear();
   into_.names_.reserve(text_size);  // names are no longer than the text: they stay where they are
   fault_ = read_fault{};
 }
@@ -147,14 +148,15 @@ bool request_builder::open(bool list) {
       return stray(shown);
     }
   } else if (top().list) {
-    if (list) {
+    if (list || top().where == place::ratios) {
       skipping_ = 1;
       return stray(shown);
     }
     next.where = top().where;
     next.index = ++top().index;
   } else {
-    bool const fitting = current_->kind == (list ? takes::list : takes::object);
+    bool const fitting = list ? current_->kind == takes::list || current_->kind == takes::numbers
+                              : current_->kind == takes::object;
     if (!fitting) {
       skipping_ = 1;
       if (current_->kind != takes::anything) {
@@ -166,6 +168,7 @@ bool request_builder::open(bool list) {
     next.where = current_->inside;
     if (next.where == place::index) { index_ = {}; }
     if (next.where == place::bank) { banks_ = {}; }
+    if (next.where == place::ratios) { first_ratio_ = into_.ratios_.size(); }
   }
   frames_[static_cast<std::size_t>(depth_++)] = next;
   return true;
@@ -191,6 +194,7 @@ bool request_builder::close() {
       case place::experts: end_experts(f); break;
       case place::bank: end_bank(f); break;
       case place::demand: end_demand(f); break;
+      case place::ratios: break;  // only ever a list
     }
   }
   --depth_;

@@ -79,7 +79,7 @@ class request_builder {
   /// One object that has been opened.
   struct frame {
     place where = place::request;
-    bool list = false;        ///< the list of such objects, not one of them
+    bool list = false;        ///< the list of such objects, not one of them; or of numbers
     std::int32_t index = -1;  ///< of a list: the item last begun
     field_set seen = 0;       ///< keys met
     field_set absent = 0;     ///< of them, null
@@ -105,6 +105,7 @@ class request_builder {
   void take_ratio(scalar const& s);
   void take_name(scalar const& s);
   void take_word(scalar const& s);
+  void take_number(scalar const& s);
   void keep(std::int64_t whole, double number = 0);
   bool stray(std::string_view value);
   bool open(bool list);
@@ -124,6 +125,10 @@ class request_builder {
   void end_budget(frame const& f);
   void end_charge(frame const& f);
   void end_pool(frame const& f);
+  [[nodiscard]] kv_family window_given(frame const& f);
+  [[nodiscard]] kv_family tiers_given(frame const& f);
+  void need_one(frame const& f, unsigned one, unsigned other, std::string_view right,
+                std::string_view owner);
   void end_index(frame const& f);
   void end_state(frame const& f);
   void end_experts(frame const& f);
@@ -146,6 +151,7 @@ class request_builder {
   unsigned current_index_ = 0;
   std::array<std::array<given_value, most_fields>, places> values_;
   maybe<index_slab> index_{};
+  std::size_t first_ratio_ = 0;  // of the list read last, in owned_request::ratios_
   checked banks_{};
 };
 

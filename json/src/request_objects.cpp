@@ -10,13 +10,14 @@ text request_builder::name_given(frame const& f, unsigned index, text otherwise)
   return {v.name, v.name_size};
 }
 
-/// Charges may be none; a list of pools or of banks may not be empty.
+/// Charges may be none; a list of pools, of banks or of ratios may not be empty.
 void request_builder::end_list(frame const& f) {
   if (f.where == place::charge || f.index >= 0) { return; }
   if (report(read_error::wrong_value, path_to({}), tokens_)) {
     fault_.value = "[]";
-    fault_.expected = f.where == place::pool ? "a list of at least one pool"
-                                             : "a list of at least one {\"rows_bytes\"}";
+    fault_.expected = f.where == place::pool     ? "a list of at least one pool"
+                      : f.where == place::ratios ? "0, 4 or 128 for each layer"
+                                                 : "a list of at least one {\"rows_bytes\"}";
   }
 }
 
@@ -86,6 +87,9 @@ void request_builder::end_pool(frame const& f) {
   auto const dtype = static_cast<element>(whole(f, at_pool::dtype, 0));
   maybe<index_slab> const index = has_index ? index_ : maybe<index_slab>{};
   into_.families_.push_back(family.name);
+  if (has(f, at_pool::compress_ratios) && chosen != read_family::compressed_tiers) {
+    into_.ratios_.resize(first_ratio_);
+  }
   switch (chosen) {
     case read_family::raw: {
       raw_pages p{.page_bytes = {whole(f, at_pool::page_bytes, 1)},
@@ -122,7 +126,72 @@ void request_builder::end_pool(frame const& f) {
       into_.kv_.emplace_back(p);
       break;
     }
+    case read_family::sliding_window: into_.kv_.emplace_back(window_given(f)); break;
+    case read_family::compressed_tiers: into_.kv_.emplace_back(tiers_given(f)); break;
   }
+}
+
+/// Of two alternatives one must be given, and not both.
+void request_builder::need_one(frame const& f, unsigned one, unsigned other, std::string_view right,
+                               std::string_view owner) {
+  if (has(f, one) && has(f, other)) { report_both(f, one, other); }
+  if (!has(f, one) && !has(f, other)) {
+    report_missing(path_to(fields_of(f.where)[one].name), right, owner);
+  }
+}
+
+kv_family request_builder::window_given(frame const& f) {
+  sliding_window p{.layers = whole(f, at_pool::layers, 1),
+                   .kv_heads = whole(f, at_pool::kv_heads, 1),
+                   .head_dim = whole(f, at_pool::head_dim, 1),
+                   .dtype = static_cast<element>(whole(f, at_pool::dtype, 0)),
+                   .tp = whole(f, at_pool::tp, 1),
+                   .window_tokens = whole(f, at_pool::window_tokens, 1),
+                   .max_running = whole(f, at_pool::max_running, 1),
+                   .prefix_cached = whole(f, at_pool::prefix_cached, 1) != 0};
+  p.retain_gap = whole(f, at_pool::retain_gap, p.retain_gap);
+  p.eviction_interval = whole(f, at_pool::eviction_interval, p.eviction_interval);
+  p.sentinel_rows = whole(f, at_pool::sentinel_rows, p.sentinel_rows);
+  p.map_bytes = whole(f, at_pool::map_bytes, p.map_bytes);
+  if (has(f, at_pool::v_head_dim)) { p.v_head_dim = whole(f, at_pool::v_head_dim, 0); }
+  if (has(f, at_pool::prefill_chunk_tokens)) {
+    p.prefill_chunk_tokens = whole(f, at_pool::prefill_chunk_tokens, 1);
+  }
+  if (has(f, at_pool::ratio)) { p.ratio = value_of(f.where, at_pool::ratio).number; }
+  if (has(f, at_pool::pinned_tokens)) {
+    p.pinned_tokens = tokens{whole(f, at_pool::pinned_tokens, 1)};
+  }
+  if (p.prefix_cached) {
+    need_one(f, at_pool::ratio, at_pool::pinned_tokens,
+             "a number above 0 and at most 1, or pinned_tokens", "sliding_window");
+  } else {
+    need(f, set_of(at_pool::prefill_chunk_tokens), "sliding_window without a prefix cache");
+  }
+  p.name = name_given(f, at_pool::name, p.name);
+  return p;
+}
+
+kv_family request_builder::tiers_given(frame const& f) {
+  compressed_tiers p{.head_dim = whole(f, at_pool::head_dim, 1),
+                     .index_head_dim = whole(f, at_pool::index_head_dim, 1),
+                     .window_tokens = whole(f, at_pool::window_tokens, 1),
+                     .max_running = whole(f, at_pool::max_running, 1),
+                     .max_seq_tokens = whole(f, at_pool::max_seq_tokens, 1),
+                     .prefix_cached = whole(f, at_pool::prefix_cached, 0) != 0,
+                     .sentinel_pages = whole(f, at_pool::sentinel_pages, 1)};
+  if (has(f, at_pool::compress_ratios)) {
+    // The numbers of all tiers may still move; `end_request` says where they are.
+    p.compress_ratios = {nullptr, static_cast<std::int64_t>(into_.ratios_.size() - first_ratio_)};
+  }
+  if (has(f, at_pool::page_tokens)) { p.page_tokens = whole(f, at_pool::page_tokens, 1); }
+  if (has(f, at_pool::window_ratio)) {
+    p.window_ratio = value_of(f.where, at_pool::window_ratio).number;
+  }
+  if (has(f, at_pool::pinned_pages)) { p.pinned_pages = whole(f, at_pool::pinned_pages, 1); }
+  need_one(f, at_pool::window_ratio, at_pool::pinned_pages,
+           "a number above 0 and at most 1, or pinned_pages", "compressed_tiers");
+  p.name = name_given(f, at_pool::name, p.name);
+  return p;
 }
 
 void request_builder::end_state(frame const& f) {
@@ -205,6 +274,12 @@ void request_builder::end_request(frame const& f) {
   need(f, set_of(at_request::budget));
   need(f, set_of(at_request::kv));
   request& r = into_.request_;
+  std::int64_t const* ratios = into_.ratios_.data();
+  for (kv_family& p : into_.kv_) {
+    if (p.kind != kv_kind::compressed_tiers) { continue; }
+    p.tiers.compress_ratios.data = ratios;
+    ratios += p.tiers.compress_ratios.size;
+  }
   r.charges = {into_.charges_.data(), static_cast<std::int64_t>(into_.charges_.size())};
   r.kv = {into_.kv_.data(), static_cast<std::int64_t>(into_.kv_.size())};
   r.objective = static_cast<objective>(

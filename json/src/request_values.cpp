@@ -22,6 +22,7 @@ constexpr std::string_view name_of(place p) {
     case place::experts: return "experts";
     case place::bank: return "banks";
     case place::demand: return "demand";
+    case place::ratios: return "compress_ratios";
   }
   return "";
 }
@@ -176,7 +177,7 @@ bool request_builder::stray(std::string_view value) {
   ++f.index;
   if (report(read_error::wrong_value, path_to({}) + '[' + std::to_string(f.index) + ']', tokens_)) {
     fault_.value = shortened(value);
-    fault_.expected = "an object";
+    fault_.expected = f.where == place::ratios ? "an integer of at least 0" : "an object";
     fault_.removable = false;
   }
   return true;
@@ -193,6 +194,10 @@ void request_builder::keep(std::int64_t whole, double number) {
 bool request_builder::take(scalar const& s) {
   if (skipping_ > 0) { return true; }
   ++tokens_;
+  if (depth_ > 0 && top().list && top().where == place::ratios) {
+    take_number(s);
+    return true;
+  }
   if (depth_ == 0 || top().list) { return stray(as_written(s)); }
   switch (current_->kind) {
     case takes::identity: take_identity(s); break;
@@ -208,6 +213,7 @@ bool request_builder::take(scalar const& s) {
       }
       break;
     case takes::object:
+    case takes::numbers:
     case takes::list: report_value(read_error::wrong_value, s); break;
     case takes::anything: break;
   }
@@ -263,6 +269,16 @@ void request_builder::take_name(scalar const& s) {
   v.name = into_.names_.data() + start;
   v.name_size = static_cast<std::int64_t>(s.written.size());
   f.given |= set_of(current_index_);
+}
+
+/// An item of a list of numbers.
+void request_builder::take_number(scalar const& s) {
+  if (s.is != scalar::type::integer || !s.fits || s.whole < 0) {
+    stray(as_written(s));
+    return;
+  }
+  ++top().index;
+  into_.ratios_.push_back(s.whole);
 }
 
 void request_builder::take_word(scalar const& s) {

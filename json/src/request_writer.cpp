@@ -19,8 +19,14 @@ void append_index(std::string& out, maybe<index_slab> const& index) {
   out += '}';
 }
 
+void append_pages(std::string& out, auto const& f) {
+  append_field(out, "page_tokens", f.page_tokens);
+  append_field(out, "sentinel_pages", f.sentinel_pages);
+}
+
 void append_family(std::string& out, raw_pages const& f) {
   append_field(out, "page_bytes", f.page_bytes.count);
+  append_pages(out, f);
 }
 
 void append_family(std::string& out, gqa const& f) {
@@ -32,6 +38,7 @@ void append_family(std::string& out, gqa const& f) {
   append_field(out, "tp", f.tp);
   append_field(out, "scale_bytes", f.scale_bytes);
   append_index(out, f.index);
+  append_pages(out, f);
 }
 
 void append_family(std::string& out, mla const& f) {
@@ -39,6 +46,48 @@ void append_family(std::string& out, mla const& f) {
   append_field(out, "latent_dim", f.latent_dim);
   append_field(out, "dtype", name_of(f.dtype));
   append_index(out, f.index);
+  append_pages(out, f);
+}
+
+void append_family(std::string& out, sliding_window const& f) {
+  append_field(out, "layers", f.layers);
+  append_field(out, "kv_heads", f.kv_heads);
+  append_field(out, "head_dim", f.head_dim);
+  if (f.v_head_dim) { append_field(out, "v_head_dim", *f.v_head_dim); }
+  append_field(out, "dtype", name_of(f.dtype));
+  append_field(out, "tp", f.tp);
+  append_field(out, "window_tokens", f.window_tokens);
+  if (f.prefill_chunk_tokens) {
+    append_field(out, "prefill_chunk_tokens", *f.prefill_chunk_tokens);
+  }
+  append_field(out, "max_running", f.max_running);
+  if (f.ratio) { append_field(out, "ratio", *f.ratio); }
+  if (f.pinned_tokens) { append_field(out, "pinned_tokens", f.pinned_tokens->count); }
+  append_field(out, "prefix_cached", f.prefix_cached);
+  append_field(out, "retain_gap", f.retain_gap);
+  append_field(out, "eviction_interval", f.eviction_interval);
+  append_field(out, "sentinel_rows", f.sentinel_rows);
+  append_field(out, "map_bytes", f.map_bytes);
+}
+
+void append_family(std::string& out, compressed_tiers const& f) {
+  append_field(out, "head_dim", f.head_dim);
+  append_field(out, "index_head_dim", f.index_head_dim);
+  append_name(out, "compress_ratios");
+  out += '[';
+  for (std::int64_t const ratio : f.compress_ratios) {
+    append_separator(out);
+    append_number(out, ratio);
+  }
+  out += ']';
+  append_field(out, "window_tokens", f.window_tokens);
+  if (f.page_tokens) { append_field(out, "page_tokens", *f.page_tokens); }
+  if (f.window_ratio) { append_field(out, "window_ratio", *f.window_ratio); }
+  if (f.pinned_pages) { append_field(out, "pinned_pages", *f.pinned_pages); }
+  append_field(out, "max_running", f.max_running);
+  append_field(out, "max_seq_tokens", f.max_seq_tokens);
+  append_field(out, "prefix_cached", f.prefix_cached);
+  append_field(out, "sentinel_pages", f.sentinel_pages);
 }
 
 std::string_view family_name(kv_kind k) {
@@ -46,6 +95,8 @@ std::string_view family_name(kv_kind k) {
     case kv_kind::raw: return "raw";
     case kv_kind::gqa: return "gqa";
     case kv_kind::mla: return "mla";
+    case kv_kind::sliding_window: return "sliding_window";
+    case kv_kind::compressed_tiers: return "compressed_tiers";
   }
   return "";
 }
@@ -58,8 +109,6 @@ void append_pool(std::string& out, kv_family const& f, std::string_view family) 
     std::string_view const name = characters_of(member.name);
     if (name != family_name(f.kind)) { append_field(out, "name", name); }
     append_family(out, member);
-    append_field(out, "page_tokens", member.page_tokens);
-    append_field(out, "sentinel_pages", member.sentinel_pages);
   });
   out += '}';
 }

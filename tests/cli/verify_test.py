@@ -10,13 +10,17 @@ import unittest
 import allot_cli
 from allot_cli import run
 
-VECTORS = Path(__file__).resolve().parent.parent / "data" / "vectors" / "solve_contract.jsonl"
+VECTORS = Path(__file__).resolve().parent.parent / "data" / "vectors"
 REQUEST = {"id": 1, "budget": {"bytes": 1 << 20},
            "kv": [{"family": "gqa", "layers": 4, "kv_heads": 2, "head_dim": 64, "dtype": "bf16",
                    "page_tokens": 16}],
            "experts": {"slot_bytes": 4096, "per_layer": 4, "layers": 8},
            "charges": [{"name": "workspace", "bytes": 10000}],
            "demand": {"min_tokens": 64}}
+
+
+def vector_requests(file):
+    return [json.loads(x)["req"] for x in (VECTORS / file).read_text().splitlines()]
 
 
 def lines(requests):
@@ -62,10 +66,17 @@ class Verify(unittest.TestCase):
         return status, plans, refusals
 
     def test_every_request_of_the_contract(self):
-        requests = [json.loads(x)["req"] for x in VECTORS.read_text().splitlines()]
-        _, plans, refusals = self.check(requests)
+        _, plans, refusals = self.check(vector_requests("solve_contract.jsonl"))
         self.assertGreater(plans, 100)
         self.assertGreater(refusals, 100)
+
+    def test_windows_tiers_and_state_in_every_arrangement(self):
+        for arrangement in ("flat", "page_major", "layer_major"):
+            requests = [{**r, "arrangement": arrangement}
+                        for r in vector_requests("solve_wide.jsonl")]
+            status, plans, refusals = self.check(requests)
+            self.assertEqual((status, plans + refusals), (0, 300))
+            self.assertGreater(plans, 200)
 
     def test_every_arrangement(self):
         requests = []

@@ -118,7 +118,7 @@ TEST_CASE("nothing is listed that would not be enough, nor the model's geometry"
     }
   }
   CHECK(repairs_with("kv[0].dtype", "\"fp9\"") == "[]");
-  CHECK(repairs_with("kv[0].family", "\"sliding_window\"") == "[]");
+  CHECK(repairs_with("kv[0].family", "\"compressed_rows\"") == "[]");
   // Two faults: neither change alone is enough.
   document request = rich_request();
   request["objective"] = "fast";

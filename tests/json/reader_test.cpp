@@ -130,8 +130,9 @@ TEST_CASE("words, flags, names, objects and lists") {
       check_fault(rich, path, raw, "bad_input", elements);
     }
   }
-  for (char const* const raw : {"\"sliding_window\"", "\"compressed_tiers\"", "\"GQA\"", "3"}) {
-    check_fault(rich, "kv[0].family", raw, "bad_input", "raw, gqa, block_sparse or mla");
+  for (char const* const raw : {"\"window\"", "\"tiers\"", "\"GQA\"", "3"}) {
+    check_fault(rich, "kv[0].family", raw, "bad_input",
+                "one of raw, gqa, block_sparse, mla, sliding_window, compressed_tiers");
   }
   check_fault(rich, "state.kind", "\"mamba2\"", "bad_input", "gated_delta");
   check_fault(rich, "experts.prefill_buffer", "\"on\"", "bad_input",

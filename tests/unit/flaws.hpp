@@ -90,6 +90,8 @@ class spoiler {
       case allot::kv_kind::raw: *draw_.one_of(raw) = below_one(); break;
       case allot::kv_kind::gqa: *draw_.one_of(gqa) = below_one(); break;
       case allot::kv_kind::mla: *draw_.one_of(mla) = below_one(); break;
+      case allot::kv_kind::sliding_window:
+      case allot::kv_kind::compressed_tiers: break;  // not drawn
     }
   }
 

@@ -43,6 +43,8 @@ std::vector<std::int64_t*> numbers(drawn& d) {
                    {&f.mla.layers, &f.mla.latent_dim, &f.mla.page_tokens, &f.mla.sentinel_pages});
         index_numbers(f.mla.index, out);
         break;
+      case allot::kv_kind::sliding_window:
+      case allot::kv_kind::compressed_tiers: break;  // not drawn
     }
   }
   for (std::int64_t i = 0; i < r.charges.size; ++i) {

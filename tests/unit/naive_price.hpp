@@ -85,6 +85,8 @@ inline page_size page_of(allot::kv_family const& f) {
       layers = f.mla.layers;
       index = f.mla.index;
       break;
+    case allot::kv_kind::sliding_window:
+    case allot::kv_kind::compressed_tiers: return {huge, huge, 1, 1};  // not drawn
   }
   std::int64_t const page = f.paging().page_tokens;
   page_size out{times(token, page), 0, layers, 0};

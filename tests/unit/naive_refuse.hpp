@@ -35,6 +35,8 @@ inline bool bad_kv(allot::kv_family const& f) {
     case allot::kv_kind::mla:
       return f.mla.layers < 1 || f.mla.latent_dim < 1 || bad_index(f.mla.index);
     case allot::kv_kind::gqa: break;
+    case allot::kv_kind::sliding_window:
+    case allot::kv_kind::compressed_tiers: return true;  // not drawn
   }
   allot::gqa const& g = f.gqa;
   return g.layers < 1 || g.kv_heads < 1 || g.head_dim < 1 || (g.v_head_dim && *g.v_head_dim < 0) ||

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <allot/family/compressed_tiers.hpp>
 #include <allot/family/expert_bank.hpp>
 #include <allot/family/gqa.hpp>
 #include <allot/family/make_table.hpp>
 #include <allot/family/mla.hpp>
 #include <allot/family/raw_pages.hpp>
 #include <allot/family/recurrent_state.hpp>
+#include <allot/family/sliding_window.hpp>
 #include <allot/solve/demand.hpp>
 
 #include <cstddef>
@@ -14,21 +16,27 @@
 
 namespace allot {
 
-enum class kv_kind : std::uint8_t { raw, gqa, mla };
+enum class kv_kind : std::uint8_t { raw, gqa, mla, sliding_window, compressed_tiers };
 
 /// One of the built-in pool families, chosen at run time.
 struct kv_family {
-  static constexpr std::int32_t max_extents = 2;
+  static constexpr std::int32_t max_extents = compressed_tiers::max_extents;
 
   kv_kind kind = kv_kind::raw;
   raw_pages raw{};
   allot::gqa gqa{};
   allot::mla mla{};
+  sliding_window window{};
+  compressed_tiers tiers{};
 
   constexpr kv_family() = default;
   constexpr kv_family(raw_pages const& f) : kind{kv_kind::raw}, raw{f} {}   // NOLINT
   constexpr kv_family(allot::gqa const& f) : kind{kv_kind::gqa}, gqa{f} {}  // NOLINT
   constexpr kv_family(allot::mla const& f) : kind{kv_kind::mla}, mla{f} {}  // NOLINT
+  constexpr kv_family(sliding_window const& f)                              // NOLINT
+      : kind{kv_kind::sliding_window}, window{f} {}
+  constexpr kv_family(compressed_tiers const& f)  // NOLINT
+      : kind{kv_kind::compressed_tiers}, tiers{f} {}
 
   /// No effect on families whose page is their own affair.
   constexpr void set_page_tokens(std::int64_t page_tokens) {
@@ -36,7 +44,24 @@ struct kv_family {
       case kv_kind::raw: raw.page_tokens = page_tokens; break;
       case kv_kind::gqa: gqa.page_tokens = page_tokens; break;
       case kv_kind::mla: mla.page_tokens = page_tokens; break;
+      case kv_kind::sliding_window:
+      case kv_kind::compressed_tiers: break;
     }
+  }
+
+  /// KV heads that tensor-parallel ranks share; absent where every rank holds all.
+  constexpr maybe<std::int64_t> split_heads() const {
+    if (kind == kv_kind::gqa) { return gqa.kv_heads; }
+    if (kind == kv_kind::sliding_window) { return window.kv_heads; }
+    return {};
+  }
+  constexpr std::int64_t tp() const {
+    return kind == kv_kind::sliding_window ? window.tp : kind == kv_kind::gqa ? gqa.tp : 1;
+  }
+  /// No effect on families that are not sharded.
+  constexpr void set_tp(std::int64_t ranks) {
+    if (kind == kv_kind::gqa) { gqa.tp = ranks; }
+    if (kind == kv_kind::sliding_window) { window.tp = ranks; }
   }
 
   /// Calls `use` with the family that was chosen.
@@ -45,6 +70,8 @@ struct kv_family {
     switch (kind) {
       case kv_kind::gqa: return use(gqa);
       case kv_kind::mla: return use(mla);
+      case kv_kind::sliding_window: return use(window);
+      case kv_kind::compressed_tiers: return use(tiers);
       case kv_kind::raw: break;
     }
     return use(raw);

@@ -84,7 +84,7 @@ class request_repair_finder {
     changed_.charges = view<charge>(charges_, asked_.charges.size);
     switch (r.set) {
       case setting::charge: charges_[r.index].bytes = {r.to}; break;
-      case setting::tp: families_[r.index].gqa.tp = r.to; break;
+      case setting::tp: families_[r.index].set_tp(r.to); break;
       case setting::state_tp: changed_.state->tp = r.to; break;
       case setting::max_running: changed_.state->max_running = r.to; break;
       case setting::state_slots:
@@ -147,7 +147,7 @@ class request_repair_finder {
     if (index < 0) {
       return local_heads(asked_.state->key_heads, tp) && local_heads(asked_.state->value_heads, tp);
     }
-    return local_heads(asked_.kv[index].gqa.kv_heads, tp).given;
+    return local_heads(*asked_.kv[index].split_heads(), tp).given;
   }
   constexpr bool try_ranks(std::int32_t index, std::int64_t tp) {
     return try_this({index < 0 ? setting::state_tp : setting::tp, false, index, tp});
@@ -155,7 +155,7 @@ class request_repair_finder {
   /// Whether so many ranks leave one head each: more of them take no fewer bytes.
   constexpr bool is_one_head(std::int32_t index, std::int64_t tp) const {
     if (index < 0) { return tp >= asked_.state->key_heads && tp >= asked_.state->value_heads; }
-    return tp >= asked_.kv[index].gqa.kv_heads;
+    return tp >= *asked_.kv[index].split_heads();
   }
 
   /// The nearest tensor-parallel size below and the nearest above that split the heads and with
@@ -178,7 +178,7 @@ class request_repair_finder {
   /// What overflows on one rank may fit when more share it.
   constexpr void more_ranks() {
     for (std::int32_t i = 0; i < asked_.kv.size; ++i) {
-      if (asked_.kv[i].kind == kv_kind::gqa) { other_ranks(i, asked_.kv[i].gqa.tp); }
+      if (asked_.kv[i].split_heads()) { other_ranks(i, asked_.kv[i].tp()); }
     }
     if (asked_.state) { other_ranks(-1, asked_.state->tp); }
   }

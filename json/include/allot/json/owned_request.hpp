@@ -4,6 +4,7 @@
 
 #include <allot/solve/request.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,8 @@ class owned_request {
   std::vector<charge> charges_;
   std::vector<kv_family> kv_;
   std::vector<std::string_view> families_;
-  std::string names_;  // of charges and pools, one after the other
+  std::string names_;                 // of charges and pools, one after the other
+  std::vector<std::int64_t> ratios_;  // of all tiers, one after the other
 };
 
 }  // namespace allot::json
