@@ -76,7 +76,7 @@ class Verify(unittest.TestCase):
                         for r in vector_requests("solve_wide.jsonl")]
             status, plans, refusals = self.check(requests)
             self.assertEqual((status, plans + refusals), (0, 300))
-            self.assertGreater(plans, 200)
+            self.assertGreater(plans, 180)
 
     def test_every_arrangement(self):
         requests = []
