@@ -33,7 +33,9 @@ place_to_try on_host() {
 place_to_try on_device(int device) {
   if (!runtime::built_with_cuda()) {
     throw std::runtime_error(
-        "--device: this allot was built without CUDA; without --device it verifies in host memory");
+        "--device: this allot was built without CUDA (`./x` builds it in where there is a GPU and "
+        "nvcc, "
+        "Meson with -Dcuda=enabled); without --device it verifies in host memory");
   }
   int const devices = runtime::cuda_device_count();
   if (device < 0 || device >= devices) {
@@ -67,6 +69,10 @@ class verifier {
       give(refusal("allocation_failed", error.what()) +
            fmt::format(",\"asked_bytes\":{},\"free_bytes\":{}", error.asked_bytes(),
                        error.free_bytes() < 0 ? "null" : std::to_string(error.free_bytes())));
+    } catch (std::bad_alloc const&) {
+      ++failed_;
+      give(refusal("allocation_failed", "the plan needs more memory than there is to check it") +
+           ",\"asked_bytes\":null,\"free_bytes\":null");
     } catch (runtime::carving_error const& error) {
       ++failed_;
       give(refusal("carving_failed", error.what()));

@@ -4,6 +4,7 @@
 //     engine            in host memory
 //     engine --device   on the first GPU (a library built with CUDA)
 #include <allot/allot.hpp>
+#include <allot/describe.hpp>
 #include <allot/runtime/arena.hpp>
 #include <allot/runtime/block_table.hpp>
 #include <allot/runtime/cuda_backend.hpp>
@@ -58,8 +59,10 @@ void serve(card const& on, bytes budget) {
   outcome const solved =
       solve(table.with_granularity(on.memory->alignment()), budget, {.min_tokens = longest});
   if (!solved) {
-    std::printf("no plan: %lld bytes short\n",
-                static_cast<long long>(solved.error.shortfall.count));
+    std::printf("no plan: %s\n", describe(solved.error).c_str());
+    for (std::int32_t i = 0; i < solved.error.repair_count; ++i) {
+      std::printf("  or %s\n", describe(solved.error.repairs[i]).c_str());
+    }
     return;
   }
   plan const& p = *solved;

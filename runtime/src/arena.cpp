@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <allot/describe.hpp>
 #include <allot/runtime/arena.hpp>
 #include <allot/runtime/guard.hpp>
-
-#include <optional>
 
 namespace allot::runtime {
 namespace {
 
 constexpr std::byte poison{0xFF};
 constexpr std::byte canary_byte{0xA5};
-
-std::string string_of(text t) {
-  return {t.data, static_cast<std::size_t>(t.size)};
-}
 
 /// What the same walk prices the counts of a plan at.
 checked priced_bytes(table_view const& t, plan const& p) {
@@ -28,7 +23,29 @@ void check_carved(bytes carved, checked planned) {
   throw carving_error("the arena is carved into " + std::to_string(carved.count) +
                       " bytes, but the plan was priced at " +
                       (planned.ok() ? std::to_string(planned.value) : "more than 2^63") +
-                      ": it is a plan of another table");
+                      ": is it a plan of another table?");
+}
+
+/// The names of all extents; pools of the same name are told apart by their position.
+template <class Place>
+std::vector<Place> names_of(table_view const& t) {
+  std::vector<Place> out(static_cast<std::size_t>(t.extents.size));
+  for (std::int64_t i = 0; i < t.pools.size; ++i) {
+    pool const& p = t.pools[i];
+    std::string owner = detail::string_of(p.name);
+    for (std::int64_t k = 0; k < t.pools.size; ++k) {
+      if (k != i && t.pools[k].name == p.name) {
+        owner += "#" + std::to_string(i);
+        break;
+      }
+    }
+    for (std::int32_t e = p.first_extent; e < p.first_extent + p.extents; ++e) {
+      Place& place = out[static_cast<std::size_t>(e)];
+      place.name = owner + " " + detail::string_of(t.extents[e].name);
+      place.pool_length = static_cast<std::int64_t>(owner.size());
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -37,12 +54,19 @@ bytes arena::planned_bytes(table_view const& t, plan const& p) noexcept {
   return {p.kv.count + p.experts.count + p.fixed.count - t.charge_bytes.value};
 }
 
+bytes arena::guard_bytes(table_view const& t, plan const& p) {
+  guarded_table const with_canaries{t};
+  return {map_of(with_canaries.view(), p).carved.count - map_of(t, p).carved.count};
+}
+
 arena::arena(table_view const& t, plan const& p, memory_resource& from, guarding guard,
              backend* work) {
+  if (t.found) { throw std::invalid_argument("the table is at fault: " + describe(t.found)); }
   bool const guarded = guard == guarding::on;
   if (guarded && work == nullptr) {
     throw std::invalid_argument("a guarded arena needs a backend to write its canaries with");
   }
+  if (guarded) { require_reach("a guarded arena", *work, from); }
   map_ = map_of(t, p);
   check_carved(map_.carved, planned_bytes(t, p).count);
   check_carved(map_.carved, priced_bytes(t, p));
@@ -57,7 +81,12 @@ arena::arena(table_view const& t, plan const& p, memory_resource& from, guarding
   std::int64_t const gap = map_.arena.count - map_.carved.count;
   bytes const needed = map_of(g, p).carved;
   check_carved(needed, priced_bytes(g, p));
-  carve(g, p, *(needed + bytes{gap}), &with_canaries);
+  auto const all = needed + bytes{gap};
+  if (!all) {
+    throw allocation_error{from.name(), INT64_MAX, from.free_bytes(),
+                           "an arena with its guard is 2^63 bytes or more"};
+  }
+  carve(g, p, *all, &with_canaries);
   memory_ = buffer{from, map_.arena.count};
   map_.carved = planned;
   work->fill(memory_.data(), poison, memory_.bytes());
@@ -69,43 +98,44 @@ arena::arena(table_view const& t, plan const& p, memory_resource& from, guarding
   work->wait();
 }
 
+/// Lays the table out, and keeps where its extents lie; of a guarded one, where its canaries do.
 void arena::carve(table_view const& t, plan const& p, bytes arena_bytes,
                   guarded_table const* guarded) {
-  auto const count = static_cast<std::size_t>(t.extents.size);
-  places_.resize(guarded == nullptr ? count : 0);
-  std::vector<std::string> names(count);
-  for (pool const& owner : t.pools) {
-    for (std::int32_t k = 0; k < owner.extents; ++k) {
-      std::int32_t const e = owner.first_extent + k;
-      bool const added = guarded != nullptr && guarded->original(e) < 0;
-      std::int32_t const beside = !added ? e : k == 0 ? e + 1 : e - 1;
-      names[index(e)] = string_of(owner.name) + " " + string_of(t.extents[beside].name);
-    }
-  }
+  std::vector<place_of_extent> const named = names_of<place_of_extent>(t);
   std::int64_t end = 0;  // of the arrays so far: in the order of the arena
   std::string last = "the start of the arena";
   map_ = lay_out(t, p, arena_bytes, [&](std::int32_t e, placement const& where) {
-    std::string const& name = names[index(e)];
-    std::int32_t const original = guarded == nullptr ? e : guarded->original(e);
-    if (original >= 0) {
-      if (places_.size() <= index(original)) { places_.resize(index(original) + 1); }
-      places_[index(original)] = {name, where};
+    guarded_extent const what = guarded == nullptr ? guarded_extent{e, 0} : guarded->what(e);
+    if (what.original >= 0) {
+      std::size_t const original = index(what.original);
+      if (places_.size() <= original) { places_.resize(original + 1); }
+      placement& kept = places_[original].where;
+      if (what.copy == 0) {
+        places_[original] = named[index(e)];
+        kept = where;
+      } else {
+        kept.copies = what.copy + 1;
+        if (what.copy == 1) { kept.copy_stride = where.offset - kept.offset; }
+      }
     }
     if (guarded == nullptr) { return; }
     bool const alone = where.block_rows == 1 && where.block_stride == where.row_bytes;
     std::int64_t const filled = where.rows * where.row_bytes;
-    if (original < 0) {
+    if (what.original < 0) {
+      // Beside what comes before it; the first of a pool, beside what follows.
+      bool const leads = e == 0 || guarded->what(e - 1).original < 0;
       std::int64_t const blocks = where.rows / where.block_rows;
-      std::int64_t const bytes = alone ? where.copy_stride : where.block_rows * where.row_bytes;
-      add_canary({name, where.offset, bytes, blocks, where.block_stride});
+      std::int64_t const size = alone ? where.copy_stride : where.block_rows * where.row_bytes;
+      add_canary({named[index(leads ? e + 1 : e - 1)].name, where.offset, size, blocks,
+                  where.block_stride});
     } else if (alone) {
-      add_canary({name, where.offset + filled, where.copy_stride - filled, where.copies,
-                  where.copy_stride});
+      add_canary({named[index(e)].name, where.offset + filled, where.copy_stride - filled,
+                  where.copies, where.copy_stride});
     }
     if (alone && where.offset >= end) {
       add_canary({last, end, where.offset - end, 1, 0});
       end = where.end();
-      last = name;
+      last = named[index(e)].name;
     }
   });
   if (guarded == nullptr || t.arrangement != arrangement::page_major) { return; }
@@ -120,6 +150,12 @@ void arena::add_canary(canary const& c) {
   if (c.bytes > 0 && c.pieces > 0) { canaries_.push_back(c); }
 }
 
+arena::place_of_extent const& arena::checked_place(std::int64_t extent) const {
+  if (0 <= extent && extent < extents()) { return places_[index(extent)]; }
+  throw std::out_of_range("the arena has extents 0 to " + std::to_string(extents() - 1) + ", not " +
+                          std::to_string(extent));
+}
+
 std::int64_t arena::find(std::string_view pool, std::string_view extent) const {
   std::string const wanted = std::string{pool} + " " + std::string{extent};
   std::string known;
@@ -130,7 +166,35 @@ std::int64_t arena::find(std::string_view pool, std::string_view extent) const {
   throw std::out_of_range("the arena has no extent \"" + wanted + "\"; it has " + known);
 }
 
+std::vector<std::int64_t> arena::extents_of(std::string_view pool) const {
+  std::vector<std::int64_t> out;
+  std::string known;
+  std::string_view before;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    auto const length = static_cast<std::size_t>(places_[i].pool_length);
+    std::string_view const owner = std::string_view{places_[i].name}.substr(0, length);
+    if (owner == pool) { out.push_back(static_cast<std::int64_t>(i)); }
+    if (owner != before) { known += (i == 0 ? "" : ", ") + std::string{owner}; }
+    before = owner;
+  }
+  if (!out.empty()) { return out; }
+  throw std::out_of_range("the arena has no pool \"" + std::string{pool} + "\"; it has " + known);
+}
+
+std::int64_t arena::aligned_bytes(std::int64_t extent) const {
+  placement const& p = place(extent);
+  auto address = reinterpret_cast<std::uintptr_t>(data()) + static_cast<std::uintptr_t>(p.offset);
+  auto const joins = [&](std::int64_t count, std::int64_t stride) {
+    if (count > 1) { address |= static_cast<std::uintptr_t>(stride); }
+  };
+  joins(p.copies, p.copy_stride);
+  joins(p.rows / p.block_rows, p.block_stride);
+  joins(p.block_rows, p.row_bytes);
+  return static_cast<std::int64_t>(address & (~address + 1));
+}
+
 broken_canary arena::first_broken(backend& work) const {
+  if (!is_guarded()) { throw std::logic_error("the arena is not guarded: it has no canaries"); }
   broken_canary first;
   for (canary const& c : canaries_) {
     for (std::int64_t i = 0; i < c.pieces; ++i) {

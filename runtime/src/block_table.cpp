@@ -44,6 +44,17 @@ std::int64_t checked_columns(page_ids const& pool, std::int64_t requests, tokens
   return fits->count;
 }
 
+/// What unused columns name: a sentinel page, or nothing.
+page_id checked_padding(page_ids const& pool, maybe<page_id> const& padding) {
+  page_id const id = padding.value_or(pool.padding());
+  bool const sentinel = 0 <= id && id < pool.physical().count && !pool.hands_out(id);
+  if (id != no_page && !sentinel) {
+    throw std::invalid_argument("block_table: padding is page " + words(id) +
+                                "; it is a sentinel of the pool, or no_page");
+  }
+  return id;
+}
+
 }  // namespace
 
 block_table::block_table(memory_resource& device, memory_resource& host, backend& on,
@@ -54,12 +65,13 @@ block_table::block_table(memory_resource& device, memory_resource& host, backend
       columns_{checked_columns(pool, requests, longest)},
       lengths_at_{round_up(checked{requests} * columns_ * cell_bytes, alignment_bytes).value /
                   cell_bytes},
-      padding_{padding.value_or(pool.padding())},
+      padding_{checked_padding(pool, padding)},
       on_{&on},
       host_{host, (*bytes_for(pool.policy, requests, longest)).count},
       device_{device, host_.bytes()},
       used_(static_cast<std::size_t>(requests)),
       dirty_(static_cast<std::size_t>(requests)) {
+  require_reach("block_table", on, device);
   // Up to the end of the block: the gap in front of the lengths is defined too.
   std::fill(on_host(), on_host() + lengths_at_, padding_);
   std::fill(lengths(), lengths() + requests_, 0);
@@ -186,8 +198,8 @@ outcome block_table::move(std::int64_t from, std::int64_t to) noexcept {
   if (!has_row(from)) { return no_row(from); }
   if (!has_row(to)) { return no_row(to); }
   if (from == to) { return held(to); }
-  assign(to, row(from), kv_len(from));
-  clear(from);
+  if (auto const done = assign(to, row(from), kv_len(from)); !done) { return done; }
+  if (auto const done = clear(from); !done) { return done; }
   return held(to);
 }
 

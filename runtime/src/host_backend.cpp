@@ -4,8 +4,16 @@
 #include <allot/runtime/host_backend.hpp>
 
 #include <cstring>
+#include <stdexcept>
+#include <string>
 
 namespace allot::runtime {
+
+void require_reach(char const* who, backend const& on, memory_resource const& memory) {
+  if (on.reaches(memory.space())) { return; }
+  throw std::invalid_argument(std::string{who} + ": the backend \"" + on.name() +
+                              "\" cannot work on the memory of " + memory.name());
+}
 
 void host_backend::fill(void* memory, std::byte value, std::int64_t bytes) {
   detail::refuse_negative_range("fill", bytes);

@@ -3,7 +3,17 @@
 
 #include <allot/runtime/limited_resource.hpp>
 
+#include <stdexcept>
+
 namespace allot::runtime {
+
+limited_resource::limited_resource(memory_resource& upstream, std::int64_t limit_bytes)
+    : upstream_{&upstream}, limit_bytes_{limit_bytes} {
+  if (limit_bytes < 0) {
+    throw std::invalid_argument("limited_resource: a limit of " + std::to_string(limit_bytes) +
+                                " bytes; it is at least 0");
+  }
+}
 
 void* limited_resource::allocate(std::int64_t bytes) {
   detail::refuse_negative_allocation(name(), bytes);

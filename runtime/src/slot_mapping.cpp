@@ -13,7 +13,8 @@ result<tokens, table_fault> slot_mapping::fill(std::span<appended_tokens const> 
   std::int64_t total = 0;
   for (auto const& [row, count] : batch) {
     table_fault why{.row = row};
-    if (!table_->has_row(row)) {
+    // A table that was replaced by a larger one has rows that this mapping does not know.
+    if (!table_->has_row(row) || row >= static_cast<std::int64_t>(batch_of_row_.size())) {
       why.limit = table_->requests();
       return outcome::failure(why);
     }

@@ -35,12 +35,18 @@ std::vector<state_extent> checked_extents(std::span<state_extent const> extents,
                                   " slots, the pool has " + words(slots.count) +
                                   ", sentinels included");
     }
-    if (e.slot_bytes < 1 || e.slot_stride < e.slot_bytes || e.copies < 1) {
+    if (e.slot_bytes < 0 || e.slot_stride < e.slot_bytes || e.copies < 1) {
       throw std::invalid_argument(start() + " has slots of " + words(e.slot_bytes) + " bytes, " +
                                   words(e.slot_stride) + " apart, in " + words(e.copies) +
                                   " arrays");
     }
     checked const array = checked{slots.count} * e.slot_stride;
+    bool const apart = e.copies == 1 || slots.count == 0 ||
+                       checked{e.copy_stride} >= array - e.slot_stride + e.slot_bytes;
+    if (array.ok() && !apart) {
+      throw std::invalid_argument(start() + " has arrays of " + words(array.value) + " bytes, " +
+                                  words(e.copy_stride) + " apart");
+    }
     if (array.overflowed || (array * e.copies).overflowed) {
       throw std::invalid_argument(start() + " is of 2^63 bytes or more");
     }
@@ -48,7 +54,11 @@ std::vector<state_extent> checked_extents(std::span<state_extent const> extents,
       throw std::invalid_argument(start() + " has no memory");
     }
   }
-  return {extents.begin(), extents.end()};
+  std::vector<state_extent> out;
+  for (state_extent const& e : extents) {
+    if (e.slot_bytes > 0) { out.push_back(e); }  // a convolution of one tap keeps nothing
+  }
+  return out;
 }
 
 /// Calls `use(array, extent)` for every array of every extent.
@@ -62,6 +72,14 @@ void each_array(std::vector<state_extent> const& extents, Use&& use) {
 }
 
 }  // namespace
+
+std::vector<state_extent> state_extents(arena const& a, std::string_view pool) {
+  std::vector<state_extent> out;
+  for (std::int64_t const e : a.extents_of(pool)) {
+    out.push_back(state_extent::at(a.data(), a.place(e)));
+  }
+  return out;
+}
 
 state_slots::state_slots(slot_padding padding, usable_state_slots usable)
     : padding_{padding}, usable_{usable}, free_{checked_slots(padding, usable)} {
@@ -84,7 +102,7 @@ outcome state_pool::allocate() {
   try {
     fill_with_zeros(*slot);
   } catch (...) {
-    slots_.free(*slot);
+    static_cast<void>(slots_.free(*slot));
     throw;
   }
   return slot;

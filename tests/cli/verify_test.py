@@ -53,7 +53,9 @@ class Verify(unittest.TestCase):
         for request, plan, got in zip(requests, solved, verified):
             if not plan["ok"]:
                 refusals += 1
-                self.assertEqual({**got, "repairs": []}, {**plan, "repairs": []})
+                # A granularity is no repair where verify rounds it up again.
+                kept = [r for r in plan["repairs"] if r["set"] != "granularity"]
+                self.assertEqual(got, {**plan, "repairs": kept})
                 continue
             plans += 1
             size = plan["bytes"]
@@ -103,6 +105,7 @@ class Verify(unittest.TestCase):
     def test_a_refusal_is_an_answer(self):
         status, (got,) = answers("verify", [{**REQUEST, "budget": {"bytes": 20000}}])
         self.assertEqual((status, got["ok"], got["error"]), (0, False, "floors_exceed_budget"))
+        tried = 0
         for repair in got["repairs"]:  # they repair what verify asks, its granularity included
             with self.subTest(repair):
                 request = copy.deepcopy(REQUEST)
@@ -116,6 +119,8 @@ class Verify(unittest.TestCase):
                 node[name] = repair["to"]
                 _, (again,) = answers("verify", [request])
                 self.assertTrue(again["ok"], again)
+                tried += 1
+        self.assertGreaterEqual(tried, 2)
 
     def test_memory_that_is_not_there(self):
         request = {"id": "x", "budget": {"bytes": 1 << 62}, "demand": {"min_tokens": 1},

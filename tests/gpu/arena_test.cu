@@ -184,6 +184,7 @@ TEST_CASE("plans are verified on the device, on a card of exactly the budget") {
       constexpr auto t = table<arrangement::page_major>;
       auto const p = allot::solve(t, allot::bytes{budget}, {.min_tokens = {20}});
       if (!p) { continue; }
+      ++verified;
       rt::limited_resource card{*from, budget};
       rt::verification const v = rt::verify(t, *p, card, gpu);
       CHECK(v.planned == v.carved);
@@ -193,6 +194,7 @@ TEST_CASE("plans are verified on the device, on a card of exactly the budget") {
       CHECK_THROWS_AS(rt::verify(t, *p, small, gpu), rt::allocation_error);
     }
   }
+  CHECK(verified >= 12);
 }
 
 TEST_CASE("an arena that the device refuses leaves nothing behind, and the next one is had") {
@@ -255,12 +257,9 @@ TEST_CASE("states are cleared and copied on the device, whole, and the sink is l
   constexpr auto t = table<arrangement::layer_major>;
   allot::plan const p = *allot::solve(t, allot::bytes{24'000}, {.min_tokens = {40}});
   rt::arena const a{t, p, device};
-  std::int64_t const extents[] = {a.find("state", "convolution"), a.find("state", "recurrent")};
-  std::vector<rt::state_extent> places;
-  for (std::int64_t const e : extents) {
-    places.push_back(rt::state_extent::at(a.data(), a.place(e)));
-  }
-  rt::state_pool states{gpu, {1}, p.state, places};
+  std::vector<std::int64_t> const extents = a.extents_of("state");
+  REQUIRE(extents.size() == 2);
+  rt::state_pool states{gpu, state.slots().padding, p.state, rt::state_extents(a)};
   auto const bytes_of = [&](std::int64_t slot) {
     std::vector<std::uint8_t> out;
     for (std::int64_t const e : extents) {

@@ -102,7 +102,13 @@ TEST_CASE("a new table is all padding, on the device too, and takes what it says
 
   CHECK(bench{1, 2, {{16, 2}, {9}, sentinel_side::back}}.device_row(0) == ids(2, 9));
   CHECK(bench{1, 2, {{16, 0}, {9}}}.device_row(0) == ids(2, -1));
-  CHECK(bench{1, 2, pool, 77}.device_row(0) == ids(2, 77));
+  CHECK(bench{1, 2, {{16, 2}, {9}}, 1}.device_row(0) == ids(2, 1));  // another sentinel
+  CHECK(bench{1, 2, pool, no_page}.device_row(0) == ids(2, -1));
+  for (page_id const wrong : {1, 77, 1'000'000, -2}) {  // a page that is handed out, or none
+    CHECK_THROWS_WITH_AS((bench{1, 2, pool, wrong}),
+                         doctest::Contains("it is a sentinel of the pool, or no_page"),
+                         std::invalid_argument);
+  }
   // Columns are the pages of the longest request, rounded up.
   host_resource heap;
   late_backend on;

@@ -21,6 +21,7 @@ class late_backend final : public allot::runtime::backend {
   };
 
   char const* name() const noexcept override { return "late"; }
+  bool reaches(allot::runtime::memory_space) const noexcept override { return true; }
   void fill(void* memory, std::byte value, std::int64_t bytes) override {
     issue(memory, bytes, [=] { std::memset(memory, static_cast<int>(value), size(bytes)); });
   }

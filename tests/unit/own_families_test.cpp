@@ -61,7 +61,7 @@ static_assert(allot::describes_experts<own_experts>);
 
 allot::rows_rule random_rule(dice& draw, int k, std::int64_t sentinels) {
   allot::rows_rule r;
-  switch (draw.in(0, k > 0 ? 5 : 4)) {
+  switch (draw.in(0, k > 0 ? 6 : 5)) {
     case 0: r.plus = sentinels; break;  // a row a page
     case 1:
       r.mul = draw.in(1, 6);
@@ -86,6 +86,10 @@ allot::rows_rule random_rule(dice& draw, int k, std::int64_t sentinels) {
       r.per_rounding = draw.chance(50) ? allot::rounding::up : allot::rounding::down;
       r.at_most = draw.chance(50) ? draw.in(0, 60) : allot::unlimited;
       r.plus = draw.in(-1, 3);
+      break;
+    case 5:  // a free list, or what a few pages do without
+      r.mul = draw.in(1, 4);
+      r.plus = draw.in(-20, -1);
       break;
     default:
       r.of = rows_of::extent;
@@ -178,4 +182,26 @@ TEST_CASE("families of an engine's own keep every law, in every arrangement") {
   CHECK(pages.interleaved > 10'000);
   CHECK(pages.misaligned > 1000);
   CHECK(flat.misaligned + layers.misaligned + flat.interleaved + layers.interleaved == 0);
+}
+
+TEST_CASE("rules that count from what a pool is not priced by are refused") {
+  auto const solved = [](allot::rows_rule const& rule) {
+    own_family family;
+    family.used = 2;
+    family.own = {16, 1};
+    family.extents[0] = {"rows", 64, {}};
+    family.extents[1] = {"more", 16, rule};
+    auto const table =
+        allot::make_table(allot::raw_pages{.page_bytes = {64}, .page_tokens = 16}, family,
+                          own_experts{{.slot_bytes = 64, .per_layer = 2, .layers = 5}, 4});
+    allot::outcome const out = allot::solve(table, allot::bytes{20'000}, {.min_tokens = {40}});
+    return out.error.error;
+  };
+  using allot::solve_error;
+  CHECK(solved({.plus = -1}) == solve_error::none);
+  CHECK(solved({.of = rows_of::expert_slots}) == solve_error::bad_input);
+  CHECK(solved({.of = rows_of::state_slots}) == solve_error::bad_input);
+  CHECK(solved({.of = rows_of::expert_slots, .mul = 0, .at_least = 3}) == solve_error::none);
+  CHECK(solved({.at_most = -3}) == solve_error::bad_input);
+  CHECK(solved({.at_least = -3}) == solve_error::bad_input);
 }

@@ -51,7 +51,7 @@ class table_builder {
     }
     std::int64_t const sentinels = table_.anchor.sentinel_pages;
     extent const* const crooked = detail::crooked_page(in, l, out, sentinels);
-    append(l, F::max_extents, check);
+    append(l, F::max_extents, rows_of::anchor_pages, check);
     if (crooked != nullptr) {
       std::int64_t const rows = rows_per_page(*crooked, sentinels);
       fail(detail::misaligned_page(in, l, *crooked, rows, [&](std::int64_t page_tokens) {
@@ -65,7 +65,8 @@ class table_builder {
   constexpr void add(F const& family) {
     table_.state = family.slots();
     lowering const in{table_.kv_pools, table_.anchor.page_tokens, table_.arrangement};
-    append(family.lower(in, extents_ + table_.extents.size), F::max_extents, fault_check{"state"});
+    append(family.lower(in, extents_ + table_.extents.size), F::max_extents, rows_of::state_slots,
+           fault_check{"state"});
   }
 
   template <describes_experts F>
@@ -73,7 +74,7 @@ class table_builder {
     table_.experts = family.terms();
     extent const* const out = extents_ + table_.extents.size;
     lowered const l = family.lower(extents_ + table_.extents.size);
-    append(l, F::max_extents, fault_check{"experts"});
+    append(l, F::max_extents, rows_of::expert_slots, fault_check{"experts"});
     if (table_.arrangement == arrangement::page_major && !l.found) {
       fail(detail::misaligned_slot(l, out));
     }
@@ -124,12 +125,13 @@ class table_builder {
   constexpr void fail(fault const& f) { table_.found = first_of(table_.found, f); }
 
   /// Takes what a family lowered to. An engine's own family is held to its word like ours: no more
-  /// extents than it said, each with a rule that can be evaluated.
-  constexpr void append(lowered l, std::int32_t max_extents, fault_check check) {
+  /// extents than it said, each with a rule that can be evaluated and counts what the pool is
+  /// priced by.
+  constexpr void append(lowered l, std::int32_t max_extents, rows_of counted, fault_check check) {
     extent const* const written = extents_ + table_.extents.size;
     bool formed = l.found || (l.pool.extents >= 1 && l.pool.extents <= max_extents);
     for (std::int32_t k = 0; formed && !l.found && k < l.pool.extents; ++k) {
-      formed = is_well_formed(written[k], k);
+      formed = is_well_formed(written[k], k) && counts_from(written[k], counted);
     }
     if (!formed) {
       check.report(solve_error::bad_input, "family", l.pool.extents,

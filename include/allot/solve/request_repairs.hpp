@@ -14,7 +14,7 @@ namespace allot::detail {
 /// How far from the asked tensor-parallel size a repair is looked for. No rig comes near.
 inline constexpr std::int64_t tp_reach = 4096;
 
-/// How many smaller pages that are aligned are tried.
+/// How many page tokens below and above the asked ones are tried.
 inline constexpr std::int64_t page_reach = 256;
 
 /// Pools lowered in search of one repair: bounds the time a request of very many pools can take.
@@ -123,22 +123,25 @@ class request_repair_finder {
                          [&](std::int64_t v) { return works(to(v)); })));
   }
 
+  /// The nearest page tokens, downwards or upwards, with which the request solves.
+  constexpr bool nearest_page(std::int32_t index, std::int64_t direction) {
+    checked to = asked_.kv[index].paging().page_tokens;
+    for (std::int64_t tries = 0; tries < page_reach; ++tries) {
+      to = to + direction;
+      if (to.overflowed || to.value < 1) { return false; }
+      if (try_this({setting::page_tokens, false, index, to.value})) { return true; }
+    }
+    return false;
+  }
+
   /// A page that is aligned, the nearest below and above; else an arrangement that needs none.
   constexpr void align(request_path const& at) {
     bool found = false;
     if (at.section == "kv" && at.field == "page_bytes") {
       found = into_.high > 0 && try_this({setting::page_bytes, false, at.index, into_.high});
-    } else if (at.section == "kv") {
-      // What aligns is evenly spaced; where the nearest page takes too much, a smaller one may not.
-      std::int64_t const unit = into_.high > 0 ? into_.high - into_.low : stride_bytes;
-      std::int64_t to = into_.low;
-      for (std::int64_t tries = 0; to > 0 && tries < page_reach && !found; ++tries) {
-        found = try_this({setting::page_tokens, false, at.index, to});
-        to -= unit;
-      }
-      if (into_.high > 0) {
-        found |= try_this({setting::page_tokens, false, at.index, into_.high});
-      }
+    } else if (at.section == "kv" && at.field == "page_tokens") {
+      found = nearest_page(at.index, -1);
+      found |= nearest_page(at.index, 1);
     }
     if (!found) { try_this({.set = setting::arrangement, .removes = true}); }
   }

@@ -61,14 +61,22 @@ constexpr bool is_well_formed(extent const& e, std::int64_t k) {
   rows_rule const& r = e.rows;
   bool const looks_back = r.of != rows_of::extent || (r.extent_index >= 0 && r.extent_index < k);
   return looks_back && r.at_most_rows_of < k && r.per >= 1 && r.mul >= 0 && r.ratio >= 0 &&
-         e.row_bytes >= 0 && e.copies >= 0;
+         r.at_least >= 0 && r.at_most >= 0 && e.row_bytes >= 0 && e.copies >= 0;
+}
+
+/// Whether a rule counts from what its pool is priced by: `counted`, or nothing that varies.
+constexpr bool counts_from(extent const& e, rows_of counted) {
+  rows_of const of = e.rows.of;
+  bool const anchored = of == rows_of::anchor_pages || of == rows_of::anchor_physical;
+  if (of == rows_of::extent || e.rows.mul == 0) { return true; }
+  return counted == rows_of::anchor_pages ? anchored : of == counted;
 }
 
 /// Whole rows per counted thing, no ratio, no clamp: the rows are a line in that count.
 constexpr bool is_proportional_to(rows_of counted, extent const& e) {
   rows_rule const& r = e.rows;
   return r.of == counted && r.mul > 0 && r.ratio == 1.0 && r.mul % r.per == 0 && r.at_least == 0 &&
-         r.at_most == unlimited && r.at_most_rows_of < 0;
+         r.at_most == unlimited && r.at_most_rows_of < 0 && r.plus >= 0;
 }
 
 /// Rows of each physical page of the anchor, if an extent has exactly so many for every plan; else

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <allot/runtime/memory_resource.hpp>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -23,6 +25,9 @@ class backend {
 
   virtual char const* name() const noexcept = 0;  ///< "host", "cuda"
 
+  /// Whether it works on memory of that space.
+  virtual bool reaches(memory_space space) const noexcept = 0;
+
   /// Sets `bytes` bytes to `value`.
   virtual void fill(void* memory, std::byte value, std::int64_t bytes) = 0;
 
@@ -41,5 +46,11 @@ class backend {
   /// Returns when everything issued so far is done.
   virtual void wait() = 0;
 };
+
+/// Refuses a backend that cannot work on what `memory` gives out.
+///
+/// \param who  for the message: "block_table"
+/// \errors     std::invalid_argument
+void require_reach(char const* who, backend const& on, memory_resource const& memory);
 
 }  // namespace allot::runtime

@@ -25,9 +25,10 @@ namespace allot::runtime {
 /// says or returns a `table_fault` and changes nothing; none allocates. Not thread-safe.
 ///
 ///     block_table table{device, pinned, gpu, pages.pool(), 256, tokens{40'960}};
-///     table.append(row, *pages.allocate());
-///     table.set_kv_len(row, tokens{17});
-///     table.upload();  // then launch; change rows again only after gpu.wait()
+///     auto const page = pages.allocate();
+///     if (page && table.append(row, *page) && table.set_kv_len(row, tokens{17})) {
+///       table.upload();  // then launch; change rows again only after gpu.wait()
+///     }
 class block_table {
  public:
   /// Bytes it takes of the device, and as many of the host: for a `charge` in the plan.
@@ -47,7 +48,8 @@ class block_table {
   /// \param requests  rows: requests that can run at once         [1, INT32_MAX]
   /// \param longest   tokens of the longest request that will be admitted, which the pool must be
   ///                  able to serve when nobody else uses it; columns are its pages
-  /// \param padding   of unused columns; the pool's first sentinel when not given
+  /// \param padding   of unused columns: a sentinel page, or `no_page`; the pool's first sentinel
+  ///                  when not given
   /// \errors  std::invalid_argument with the numbers, also where whole pages of a row hold more
   ///          tokens than an int32 counts; allocation_error, backend_error, std::bad_alloc
   block_table(memory_resource& device, memory_resource& host, backend& on, page_ids const& pool,

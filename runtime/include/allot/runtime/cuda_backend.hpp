@@ -21,6 +21,7 @@ class cuda_backend final : public backend {
   ~cuda_backend() override;
 
   char const* name() const noexcept override { return "cuda"; }
+  bool reaches(memory_space space) const noexcept override { return space != memory_space::host; }
   void fill(void* memory, std::byte value, std::int64_t bytes) override;
   void copy(void* to, void const* from, std::int64_t bytes) override;
   void upload(void* to, void const* host, std::int64_t bytes) override;

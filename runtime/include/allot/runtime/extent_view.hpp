@@ -3,6 +3,7 @@
 
 #include <allot/plan/layout.hpp>
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -16,7 +17,9 @@ namespace allot::runtime {
 ///
 /// Row `r` is row `r % block_rows` of block `r / block_rows`. Arrays of their own have blocks of
 /// one row; in a page_major arena block `p` of a pool's rows is what page `p` has of them, and
-/// block `s` of the experts what the `s`-th resident slot has. Borrowed from the arena.
+/// block `s` of the experts what the `s`-th resident slot has. Copies are the layers of page_major
+/// and layer_major; a flat arena has one array for all of them, whose rows hold a page of every
+/// layer. Borrowed from the arena.
 template <class T>
 struct extent_view {
   static constexpr int rank = 4;
@@ -34,6 +37,7 @@ struct extent_view {
   /// \param copy  in [0, copies())
   /// \param row   in [0, rows())
   T* row(std::int64_t copy, std::int64_t row) const noexcept {
+    assert(0 <= copy && copy < copies() && 0 <= row && row < rows());
     return data + copy * strides[0] + row / shape[2] * strides[1] + row % shape[2] * strides[2];
   }
 };
@@ -63,7 +67,7 @@ extent_view<T> elements_of(extent_view<std::byte> const& bytes) {
   out.data = reinterpret_cast<T*>(bytes.data);
   for (int i = 0; i < 3; ++i) {
     out.shape[i] = bytes.shape[i];
-    out.strides[i] = bytes.shape[i] > 1 ? whole(bytes.strides[i], "a stride") : 0;
+    out.strides[i] = bytes.shape[i] > 1 ? whole(bytes.strides[i], "a stride") : 0;  // unused
   }
   out.shape[3] = whole(bytes.shape[3], "a row");
   out.strides[3] = 1;

@@ -3,15 +3,23 @@
 
 #include <allot/table/pool_table.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace allot::runtime {
 
-/// A table with a canary extent before, between and behind the extents of each pool, so that the
-/// walk that prices and places a table prices and places its canaries too. An array of its own is
-/// followed by one of 256 bytes; rows that share page blocks or expert slots by 16 bytes for each
-/// of them, in every page and slot.
+/// What an extent of a guarded table is.
+struct guarded_extent {
+  std::int32_t original = -1;  ///< index in the table it was made from; -1: a canary
+  std::int64_t copy = 0;       ///< which of the original's arrays
+};
+
+/// A table with a canary before each pool and behind each array, so that the walk that prices and
+/// places a table prices and places its canaries too. The copies of an extent become extents of
+/// their own. An array is followed by 256 bytes; rows that share page blocks or expert slots by 16
+/// bytes for each of them, in every page and slot and for every layer: the strides of a guarded
+/// arena are other ones, so take them from its views.
 ///
 /// It is laid out like any table, and its plan costs more; the counts of a plan without canaries
 /// can be laid out in it.
@@ -25,15 +33,16 @@ class guarded_table {
   /// Valid as long as this object is, and the names and charges of the table it was made from.
   table_view view() const noexcept;
 
-  /// Index of the same extent in the table it was made from; -1 for a canary.
-  std::int32_t original(std::int32_t index) const {
-    return originals_[static_cast<std::size_t>(index)];
-  }
+  /// What extent `e` of the view is.
+  guarded_extent const& what(std::int32_t e) const { return originals_[index(e)]; }
 
  private:
+  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+  void add(extent const& e, guarded_extent of);
+
   table_view rest_;
   std::vector<extent> extents_;
-  std::vector<std::int32_t> originals_;
+  std::vector<guarded_extent> originals_;
   std::vector<pool> pools_;
 };
 

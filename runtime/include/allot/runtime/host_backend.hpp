@@ -9,6 +9,7 @@ namespace allot::runtime {
 class host_backend final : public backend {
  public:
   char const* name() const noexcept override { return "host"; }
+  bool reaches(memory_space space) const noexcept override { return space != memory_space::device; }
   void fill(void* memory, std::byte value, std::int64_t bytes) override;
   void copy(void* to, void const* from, std::int64_t bytes) override;
   void upload(void* to, void const* host, std::int64_t bytes) override { copy(to, host, bytes); }

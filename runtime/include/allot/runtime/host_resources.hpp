@@ -41,8 +41,8 @@ class reserved_host_resource final : public memory_resource {
 };
 
 /// A block that the caller has and keeps: a tensor's memory, a pool of the engine. Allocations
-/// follow each other from its start; when the last one is given back it is empty again, before that
-/// only the newest one's bytes come back. The memory is never touched.
+/// follow each other from its start. When the newest is given back its bytes are free again; those
+/// of others only when all are. The memory is never touched.
 class external_resource final : public memory_resource {
  public:
   /// \param memory           start of the block; what lies before its first aligned byte is not

@@ -13,8 +13,8 @@ namespace allot::runtime {
 class limited_resource final : public memory_resource {
  public:
   /// \param limit_bytes  >= 0, of all allocations together
-  limited_resource(memory_resource& upstream, std::int64_t limit_bytes)
-      : upstream_{&upstream}, limit_bytes_{limit_bytes} {}
+  /// \errors             std::invalid_argument
+  limited_resource(memory_resource& upstream, std::int64_t limit_bytes);
 
   /// \errors  allocation_error past the limit, or the upstream's
   void* allocate(std::int64_t bytes) override;

@@ -29,9 +29,14 @@ struct writable_page {
 /// It knows numbers only; the memory is elsewhere. Every operation does all of what it says, or
 /// returns a `page_fault` and changes nothing. None allocates memory. Not thread-safe.
 ///
-///     page_allocator pages{attention.paged(), plan.pages};
+///     page_allocator pages{attention.paging(), plan.pages};
 ///     auto const page = pages.allocate();
 ///     if (!page) { wait_or_evict(page.error.needed, page.error.available); }
+///
+/// A plan's `pages` are the anchor's. Another pool of the table is given `share_of(table, plan,
+/// i)`:
+///
+///     page_allocator draft{mla.paging(), usable_pages{share_of(table, plan, 1).usable}};
 ///
 /// \cost  4 B + 1 bit a page on the host; an operation on one page is O(1), now and then O(levels)
 class page_allocator {

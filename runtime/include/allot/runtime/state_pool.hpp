@@ -2,12 +2,14 @@
 #pragma once
 
 #include <allot/plan/layout.hpp>
+#include <allot/runtime/arena.hpp>
 #include <allot/runtime/backend.hpp>
 #include <allot/runtime/state_slots.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace allot::runtime {
@@ -16,7 +18,7 @@ namespace allot::runtime {
 struct state_extent {
   std::byte* base = nullptr;     ///< slot 0 of the first array, in the backend's memory
   physical_state_slots slots{};  ///< rows of each array
-  std::int64_t slot_bytes = 0;   ///< bytes of one row                                  [>= 1]
+  std::int64_t slot_bytes = 0;   ///< bytes of one row; of 0 it is passed over           [>= 0]
   std::int64_t slot_stride =
       0;                    ///< bytes from one row to the next                    [>= slot_bytes]
   std::int64_t copies = 1;  ///< arrays: 1, or one a layer                         [>= 1]
@@ -33,6 +35,12 @@ struct state_extent {
   }
 };
 
+/// All extents of a state pool in an arena: what a state_pool needs, none left out.
+///
+/// \param pool  its name in the table
+/// \errors      std::out_of_range that names the pools there are
+std::vector<state_extent> state_extents(arena const& a, std::string_view pool = "state");
+
 /// Recurrent state of the running requests: which slot is whose, and the bytes in them. Clearing
 /// and copying act on every extent (the convolution tail and the recurrent matrix, all layers), so
 /// that a state is never half of one request and half of another.
@@ -40,6 +48,8 @@ struct state_extent {
 /// Work on bytes is issued to the backend and not waited for, in order with what is issued later.
 /// The memory is the caller's. An operation does all it says or returns a `slot_fault` and changes
 /// nothing. Not thread-safe.
+///
+///     state_pool states{gpu, family.slots().padding, plan.state, state_extents(arena)};
 class state_pool {
  public:
   /// \param padding  that the pool was priced with
@@ -78,6 +88,7 @@ class state_pool {
   ///
   /// \returns  `to`
   /// \errors   foreign_slot (also the sink), not_allocated; backend_error
+  /// \ensures  after a backend_error `to` holds some of either: clear or copy it again
   /// \cost     a copy for each array of each extent; none when both are the same slot
   result<slot_id, slot_fault> copy(slot_id from, slot_id to);
 

@@ -14,14 +14,16 @@ struct verification {
   bytes peak{};     ///< the most that was allocated at once; a page_major arena has a gap besides
 };
 
-/// Allocates a plan, writes the first and the last byte of every copy of every extent, and reads
-/// them back when all are written: two arrays that share a byte are noticed.
+/// Allocates a plan, checks by their places that no two extents share a byte, writes the first and
+/// the last byte of every copy of every extent, and reads them back when all are written. Of more
+/// than 4096 copies it writes to the first and the last 2048.
 ///
 /// \param t     the table that `p` was solved for
 /// \param from  has what the budget leaves beside the charges, or more
 /// \param work  of the resource's memory
 /// \ensures     planned == carved <= peak, and everything is given back
-/// \errors      allocation_error; carving_error, also when a byte is not what was written
+/// \errors      allocation_error, std::bad_alloc; backend_error; carving_error, also when a byte is
+///              not what was written; std::invalid_argument when `work` does not reach the memory
 /// \cost        two bytes a copy of an extent
 verification verify(table_view const& t, plan const& p, memory_resource& from, backend& work);
 
