@@ -40,7 +40,8 @@ struct broken_canary {
   std::int64_t offset = -1;  ///< bytes from the start of the arena to the first changed byte
 };
 
-/// The memory of a plan: one allocation, carved by the walk that priced it. Move-only.
+/// The memory of a plan: one allocation, carved by the walk that priced it. Move-only; one that was
+/// moved from has no memory, and no resource.
 class arena {
  public:
   /// Allocates and carves.

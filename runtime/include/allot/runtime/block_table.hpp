@@ -22,7 +22,8 @@ namespace allot::runtime {
 /// Columns past a row's last page always hold the padding value, on the host and, from construction
 /// on, on the device: no stale id is ever in reach of a graph captured at full width. Pages belong
 /// to whoever allocated them; the table neither takes nor releases any. An operation does all it
-/// says or returns a `table_fault` and changes nothing; none allocates. Not thread-safe.
+/// says or returns a `table_fault` and changes nothing; none allocates. Not thread-safe. One that
+/// was moved from may only be assigned to or destroyed.
 ///
 ///     block_table table{device, pinned, gpu, pages.pool(), 256, tokens{40'960}};
 ///     auto const page = pages.allocate();

@@ -27,7 +27,8 @@ struct writable_page {
 /// of them releases it.
 ///
 /// It knows numbers only; the memory is elsewhere. Every operation does all of what it says, or
-/// returns a `page_fault` and changes nothing. None allocates memory. Not thread-safe.
+/// returns a `page_fault` and changes nothing. None allocates memory. Not thread-safe. One that was
+/// moved from may only be assigned to or destroyed.
 ///
 ///     page_allocator pages{attention.paging(), plan.pages};
 ///     auto const page = pages.allocate();
