@@ -3,6 +3,8 @@
 #include <allot/runtime/arena.hpp>
 #include <allot/runtime/guard.hpp>
 
+#include <unordered_map>
+
 namespace allot::runtime {
 namespace {
 
@@ -30,15 +32,14 @@ void check_carved(bytes carved, checked planned) {
 template <class Place>
 std::vector<Place> names_of(table_view const& t) {
   std::vector<Place> out(static_cast<std::size_t>(t.extents.size));
+  std::unordered_map<std::string, std::int64_t> pools_called;
+  for (pool const& p : t.pools) {
+    ++pools_called[detail::string_of(p.name)];
+  }
   for (std::int64_t i = 0; i < t.pools.size; ++i) {
     pool const& p = t.pools[i];
     std::string owner = detail::string_of(p.name);
-    for (std::int64_t k = 0; k < t.pools.size; ++k) {
-      if (k != i && t.pools[k].name == p.name) {
-        owner += "#" + std::to_string(i);
-        break;
-      }
-    }
+    if (pools_called[owner] > 1) { owner += "#" + std::to_string(i); }
     for (std::int32_t e = p.first_extent; e < p.first_extent + p.extents; ++e) {
       Place& place = out[static_cast<std::size_t>(e)];
       place.name = owner + " " + detail::string_of(t.extents[e].name);
