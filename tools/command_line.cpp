@@ -273,6 +273,10 @@ command read_command_line(int argc, char const* const* argv) {
                                : *solve_app  ? solve_app
                                : *verify_app ? verify_app
                                              : nullptr;
+    bool const number = file.find_first_not_of("0123456789") == std::string::npos;
+    if (*verify_app && !device_option->empty() && number) {
+      throw usage_error("--device " + file + ": a number follows an equals sign: --device=" + file);
+    }
     if (chosen != nullptr) { throw usage_error(unexpected(*chosen, chosen->remaining().front())); }
     throw usage_error(std::string{argv[1]} + ": no such command; expected plan, solve or verify");
   } catch (CLI::RequiredError const&) {

@@ -139,6 +139,9 @@ class Verify(unittest.TestCase):
         self.assertEqual([json.loads(x)["ok"] for x in done.out.splitlines()], [True, False, True])
 
     def test_a_device_that_is_not_there(self):
+        done = run("verify", "--device", "0", "requests.jsonl")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--device=0", done.err)
         for option in ("--device=17", "--device=-1", "--device=gpu"):
             with self.subTest(option):
                 done = subprocess.run([allot_cli.ALLOT, "verify", option], input=b"",
