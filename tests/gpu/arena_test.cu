@@ -175,6 +175,7 @@ TEST_CASE("kernels write every row of an arena, and no other byte") {
 }
 
 TEST_CASE("plans are verified on the device, on a card of exactly the budget") {
+  int verified = 0;
   rt::device_resource device;
   rt::cuda_backend gpu;
   rt::stream_ordered_resource ordered{gpu.stream()};
