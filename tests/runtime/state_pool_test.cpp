@@ -261,12 +261,15 @@ TEST_CASE("extents that do not fit the pool are refused, with the numbers") {
         "state_pool: extent 1 has 3 slots, the pool has 4, sentinels included");
   CHECK(changed([](state_extent& e) { e.slot_stride = 7; }) ==
         "state_pool: extent 1 has slots of 8 bytes, 7 apart, in 1 arrays");
-  CHECK(changed([](state_extent& e) { e.slot_bytes = 0; }) ==
-        "state_pool: extent 1 has slots of 0 bytes, 16 apart, in 1 arrays");
+  CHECK(changed([](state_extent& e) { e.slot_bytes = -1; }) ==
+        "state_pool: extent 1 has slots of -1 bytes, 16 apart, in 1 arrays");
+  CHECK(changed([](state_extent& e) { e.slot_bytes = 0; }) == "none");  // passed over
   CHECK(changed([](state_extent& e) { e.copies = 0; }) ==
         "state_pool: extent 1 has slots of 8 bytes, 16 apart, in 0 arrays");
   CHECK(changed([](state_extent& e) { e.slot_stride = INT64_MAX / 2; }) ==
         "state_pool: extent 1 is of 2^63 bytes or more");
+  CHECK(changed([](state_extent& e) { e.copies = 2; }) ==
+        "state_pool: extent 1 has arrays of 64 bytes, 0 apart");
   CHECK(changed([](state_extent& e) { e.base = nullptr; }) == "state_pool: extent 1 has no memory");
   CHECK(refusal({good}, -1, 5).starts_with("state_slots: -1 usable and 5 sentinel slots"));
   CHECK(refusal({good}, 5, -1).starts_with("state_slots: 5 usable and -1 sentinel slots"));
