@@ -205,3 +205,20 @@ TEST_CASE("rules that count from what a pool is not priced by are refused") {
   CHECK(solved({.at_most = -3}) == solve_error::bad_input);
   CHECK(solved({.at_least = -3}) == solve_error::bad_input);
 }
+
+TEST_CASE("rows that a first page does without make no line of the price") {
+  for (allot::rows_rule const& rule :
+       {allot::rows_rule{.plus = -1}, {.mul = 16, .plus = -1}, {.mul = 16, .plus = -16}}) {
+    own_family family;
+    family.used = 2;
+    family.own = {16, 1};
+    family.extents[0] = {"rows", 64, {}};
+    family.extents[1] = {"free list", 4, rule};
+    auto const table = allot::make_table(family);
+    allot::demand const d{.min_tokens = {40}};
+    allot::outcome const out = allot::solve(table, allot::bytes{6000}, d);
+    REQUIRE(out);
+    CHECK(allot::laws::hold({table, allot::bytes{6000}, d, {}}, out));
+    CHECK(allot::lay_out(table, *out).carved == out->kv);
+  }
+}
