@@ -10,23 +10,32 @@
 /// and the JSON form say more, as they have the request.
 namespace allot {
 
-namespace detail {
-
-inline std::string string_of(text t) {
+inline std::string to_string(text t) {
   return {t.data, static_cast<std::string::size_type>(t.size)};
 }
 
-inline std::string bytes_in_words(bytes b) {
-  return std::to_string(b.count) + " bytes";
+/// Appends "kv[0].page_tokens".
+inline void append_path(std::string& out, request_path const& path) {
+  out.append(path.section.data, static_cast<std::string::size_type>(path.section.size));
+  if (path.index >= 0) { out += "[" + std::to_string(path.index) + "]"; }
+  if (path.field.empty()) { return; }
+  out += '.';
+  out.append(path.field.data, static_cast<std::string::size_type>(path.field.size));
 }
 
-}  // namespace detail
+/// Appends "the nearest are 16 and 32", or the only one there is.
+///
+/// \param low, high  at least one of them above 0
+inline void append_nearest(std::string& out, std::int64_t low, std::int64_t high) {
+  bool const both = low > 0 && high > 0 && low != high;
+  out += both ? "the nearest are " + std::to_string(low) + " and " : std::string{"the nearest is "};
+  out += std::to_string(high > 0 ? high : low);
+}
 
 /// "kv[0].page_tokens"
 inline std::string describe(request_path const& path) {
-  std::string out = detail::string_of(path.section);
-  if (path.index >= 0) { out += "[" + std::to_string(path.index) + "]"; }
-  if (!path.field.empty()) { out += "." + detail::string_of(path.field); }
+  std::string out;
+  append_path(out, path);
   return out;
 }
 
@@ -37,11 +46,10 @@ inline std::string describe(fault const& f) {
   if (!f.at.field.empty() || f.at.section == "granularity") {
     out += " is " + std::to_string(f.value);
   }
-  if (!f.expected.empty()) { out += "; it must be " + detail::string_of(f.expected); }
+  if (!f.expected.empty()) { out += "; it must be " + to_string(f.expected); }
   if (f.low > 0 || f.high > 0) {
-    out += ": the nearest ";
-    out += f.low > 0 && f.high > 0 ? "are " + std::to_string(f.low) + " and " : std::string{"is "};
-    out += std::to_string(f.high > 0 ? f.high : f.low);
+    out += ": ";
+    append_nearest(out, f.low, f.high);
   }
   return out;
 }
@@ -60,9 +68,11 @@ inline std::string describe(refusal const& r) {
     case solve_error::overflow: return at + ": what it stands for passes 2^63 - 1";
     case solve_error::conflicting_pins:
       return "demand.pages and demand.tokens both pin the context; give one of them";
-    case solve_error::not_a_page_multiple:
-      return at + " is " + value + ", no whole number of pages; the nearest are " +
-             std::to_string(r.low) + " and " + std::to_string(r.high);
+    case solve_error::not_a_page_multiple: {
+      std::string out = at + " is " + value + ", no whole number of pages; ";
+      append_nearest(out, r.low, r.high);
+      return out;
+    }
     case solve_error::slot_cap_below_minimum:
       return at + ": at most " + std::to_string(r.high) + " slots, but the cache needs " +
              std::to_string(r.low);
@@ -74,9 +84,9 @@ inline std::string describe(refusal const& r) {
   std::string const what = r.error == solve_error::fixed_exceeds_budget ? "charges and state need "
                            : r.error == solve_error::pins_exceed_budget ? "what is pinned needs "
                                                                         : "the floors need ";
-  return what + detail::bytes_in_words(r.needed) + ", the budget is " +
-         detail::bytes_in_words(r.budget) + ", " + detail::bytes_in_words(r.shortfall) +
-         " short; the largest part is " + at;
+  return what + std::to_string(r.needed.count) + " bytes" + ", the budget is " +
+         std::to_string(r.budget.count) + " bytes" + ", " + std::to_string(r.shortfall.count) +
+         " bytes" + " short; the largest part is " + at;
 }
 
 /// "set demand.min_tokens to 4096", "remove demand.pages"

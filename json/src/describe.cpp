@@ -78,10 +78,9 @@ void describe_split(std::string& out, refusal const& r, request const& asked) {
 
 void describe_stride(std::string& out, refusal const& r) {
   say(out, r.binding, " is ", r.value, "; with page_major it must be ", r.expected);
-  if (r.low > 0 && r.high > 0) {
-    say(out, ": the nearest are ", r.low, " and ", r.high);
-  } else if (r.low > 0 || r.high > 0) {
-    say(out, ": the nearest is ", r.low > 0 ? r.low : r.high);
+  if (r.low > 0 || r.high > 0) {
+    say(out, ": ");
+    append_nearest(out, r.low, r.high);
   }
 }
 
@@ -126,12 +125,6 @@ void describe_input(std::string& out, refusal const& r, request const& asked) {
 
 }  // namespace
 
-void append_path(std::string& out, request_path const& path) {
-  add(out, path.section);
-  if (path.index >= 0) { say(out, "[", std::int64_t{path.index}, "]"); }
-  if (!path.field.empty()) { say(out, ".", path.field); }
-}
-
 void append_bytes(std::string& out, std::int64_t bytes) {
   say(out, bytes, " byte", plural(bytes));
   constexpr std::string_view units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -161,12 +154,8 @@ void describe(std::string& out, refusal const& r, request const& asked, table_vi
       break;
     case solve_error::not_a_page_multiple:
       say(out, r.binding, " is ", r.value, ", no whole number of pages of ",
-          table.anchor.page_tokens, " tokens; the nearest ");
-      if (r.low == r.high) {
-        say(out, "is ", r.low);
-      } else {
-        say(out, "are ", r.low, " and ", r.high);
-      }
+          table.anchor.page_tokens, " tokens; ");
+      append_nearest(out, r.low, r.high);
       break;
     case solve_error::misaligned_stride: describe_stride(out, r); break;
     case solve_error::kv_head_split: describe_split(out, r, asked); break;

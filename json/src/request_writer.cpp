@@ -29,13 +29,17 @@ void append_family(std::string& out, raw_pages const& f) {
   append_pages(out, f);
 }
 
-void append_family(std::string& out, gqa const& f) {
+void append_heads(std::string& out, auto const& f) {
   append_field(out, "layers", f.layers);
   append_field(out, "kv_heads", f.kv_heads);
   append_field(out, "head_dim", f.head_dim);
   if (f.v_head_dim) { append_field(out, "v_head_dim", *f.v_head_dim); }
   append_field(out, "dtype", name_of(f.dtype));
   append_field(out, "tp", f.tp);
+}
+
+void append_family(std::string& out, gqa const& f) {
+  append_heads(out, f);
   append_field(out, "scale_bytes", f.scale_bytes);
   append_index(out, f.index);
   append_pages(out, f);
@@ -50,12 +54,7 @@ void append_family(std::string& out, mla const& f) {
 }
 
 void append_family(std::string& out, sliding_window const& f) {
-  append_field(out, "layers", f.layers);
-  append_field(out, "kv_heads", f.kv_heads);
-  append_field(out, "head_dim", f.head_dim);
-  if (f.v_head_dim) { append_field(out, "v_head_dim", *f.v_head_dim); }
-  append_field(out, "dtype", name_of(f.dtype));
-  append_field(out, "tp", f.tp);
+  append_heads(out, f);
   append_field(out, "window_tokens", f.window_tokens);
   if (f.prefill_chunk_tokens) {
     append_field(out, "prefill_chunk_tokens", *f.prefill_chunk_tokens);

@@ -21,12 +21,8 @@ cuda_backend::cuda_backend(CUstream_st* stream, int device) : stream_{stream}, d
   detail::require_device("cuda_backend", device);
   current_device const guard{device_};
   void* memory = nullptr;
-  cudaError_t const result = cudaMalloc(&memory, sizeof *found_);
-  detail::ignore(result);
-  if (result != cudaSuccess) {
-    detail::check_allocation("cudaMalloc", result, sizeof *found_,
-                             detail::free_bytes_of_current_device());
-  }
+  detail::check_allocation("cudaMalloc", cudaMalloc(&memory, sizeof *found_), sizeof *found_,
+                           detail::free_bytes_of_current_device);
   found_ = static_cast<unsigned long long*>(memory);
 }
 

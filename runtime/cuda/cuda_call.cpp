@@ -21,9 +21,11 @@ void check(char const* call, cudaError_t result) {
 }
 
 void check_allocation(char const* call, cudaError_t result, std::int64_t asked_bytes,
-                      std::int64_t free_bytes) {
+                      std::int64_t (*free_bytes)() noexcept) {
   if (result != cudaErrorMemoryAllocation) { return check(call, result); }
-  throw allocation_error{call, asked_bytes, free_bytes, text_of(result)};
+  ignore(result);
+  std::int64_t const left = free_bytes == nullptr ? allocation_error::unknown : free_bytes();
+  throw allocation_error{call, asked_bytes, left, text_of(result)};
 }
 
 void ignore(cudaError_t result) noexcept {

@@ -13,9 +13,9 @@ void check(char const* call, cudaError_t result);
 
 /// The same of an allocation: allocation_error when it was the memory that lacked.
 ///
-/// \param free_bytes  of what it was taken from, or allocation_error::unknown
+/// \param free_bytes  tells, once there is no error pending, what is left; null where nobody can
 void check_allocation(char const* call, cudaError_t result, std::int64_t asked_bytes,
-                      std::int64_t free_bytes);
+                      std::int64_t (*free_bytes)() noexcept);
 
 /// Forgets an error that nobody can be told of, so that the next call does not report it.
 void ignore(cudaError_t result) noexcept;

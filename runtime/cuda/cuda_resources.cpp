@@ -17,11 +17,8 @@ void* device_resource::allocate(std::int64_t bytes) {
   if (bytes == 0) { return nullptr; }
   current_device const guard{device_};
   void* memory = nullptr;
-  cudaError_t const result = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
-  detail::ignore(result);
-  if (result != cudaSuccess) {
-    detail::check_allocation("cudaMalloc", result, bytes, free_bytes());
-  }
+  detail::check_allocation("cudaMalloc", cudaMalloc(&memory, static_cast<std::size_t>(bytes)),
+                           bytes, detail::free_bytes_of_current_device);
   return memory;
 }
 
@@ -50,11 +47,9 @@ void* stream_ordered_resource::allocate(std::int64_t bytes) {
   if (bytes == 0) { return nullptr; }
   current_device const guard{device_};
   void* memory = nullptr;
-  cudaError_t const result = cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), stream_);
-  detail::ignore(result);
-  if (result != cudaSuccess) {
-    detail::check_allocation("cudaMallocAsync", result, bytes, free_bytes());
-  }
+  detail::check_allocation("cudaMallocAsync",
+                           cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), stream_),
+                           bytes, detail::free_bytes_of_current_device);
   return memory;
 }
 
@@ -81,12 +76,10 @@ void* pinned_resource::allocate(std::int64_t bytes) {
   detail::refuse_negative_allocation("cudaHostAlloc", bytes);
   if (bytes == 0) { return nullptr; }
   void* memory = nullptr;
-  cudaError_t const result = cudaHostAlloc(&memory, static_cast<std::size_t>(bytes),
-                                           cudaHostAllocPortable | cudaHostAllocMapped);
-  detail::ignore(result);
-  if (result != cudaSuccess) {
-    detail::check_allocation("cudaHostAlloc", result, bytes, free_bytes());
-  }
+  detail::check_allocation("cudaHostAlloc",
+                           cudaHostAlloc(&memory, static_cast<std::size_t>(bytes),
+                                         cudaHostAllocPortable | cudaHostAllocMapped),
+                           bytes, nullptr);
   return memory;
 }
 

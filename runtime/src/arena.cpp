@@ -34,15 +34,15 @@ std::vector<Place> names_of(table_view const& t) {
   std::vector<Place> out(static_cast<std::size_t>(t.extents.size));
   std::unordered_map<std::string, std::int64_t> pools_called;
   for (pool const& p : t.pools) {
-    ++pools_called[detail::string_of(p.name)];
+    ++pools_called[to_string(p.name)];
   }
   for (std::int64_t i = 0; i < t.pools.size; ++i) {
     pool const& p = t.pools[i];
-    std::string owner = detail::string_of(p.name);
+    std::string owner = to_string(p.name);
     if (pools_called[owner] > 1) { owner += "#" + std::to_string(i); }
     for (std::int32_t e = p.first_extent; e < p.first_extent + p.extents; ++e) {
       Place& place = out[static_cast<std::size_t>(e)];
-      place.name = owner + " " + detail::string_of(t.extents[e].name);
+      place.name = owner + " " + to_string(t.extents[e].name);
       place.pool_length = static_cast<std::int64_t>(owner.size());
     }
   }
@@ -120,7 +120,7 @@ void arena::carve(table_view const& t, plan const& p, bytes arena_bytes,
       }
     }
     if (guarded == nullptr) { return; }
-    bool const alone = where.block_rows == 1 && where.block_stride == where.row_bytes;
+    bool const alone = where.stands_alone();
     std::int64_t const filled = where.rows * where.row_bytes;
     if (what.original < 0) {
       // Beside what comes before it; the first of a pool, beside what follows.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <allot/describe.hpp>
 #include <allot/plan/admission.hpp>
 #include <allot/runtime/block_table.hpp>
 
@@ -11,35 +12,31 @@ namespace {
 
 using outcome = result<tokens, table_fault>;
 
-std::string words(std::int64_t number) {
-  return std::to_string(number);
-}
-
 /// The columns of the table, once everything that was asked for makes sense.
 std::int64_t checked_columns(page_ids const& pool, std::int64_t requests, tokens longest) {
   std::string const start = "block_table: ";
   if (!pool.valid()) { throw std::invalid_argument(start + "the pool's counts make no pool"); }
   if (requests < 1 || requests > INT32_MAX) {
-    throw std::invalid_argument(start + words(requests) + " requests; 1 to 2147483647 can be rows");
+    throw std::invalid_argument(start + std::to_string(requests) +
+                                " requests; 1 to 2147483647 can be rows");
   }
   if (longest.count < 1) {
-    throw std::invalid_argument(start + "the longest request is " + words(longest.count) +
+    throw std::invalid_argument(start + "the longest request is " + std::to_string(longest.count) +
                                 " tokens; it is at least 1");
   }
   auto const fits = can_serve(pool.policy, pool.usable, longest, {0});
   if (!fits) {
-    throw std::invalid_argument(start + "a request of " + words(longest.count) + " tokens needs " +
-                                words(fits.error.needed.count) + " pages, the pool has " +
-                                words(fits.error.available.count));
+    throw std::invalid_argument(start + "a request of " + std::to_string(longest.count) +
+                                " tokens " + describe(fits.error));
   }
   if (pool.policy.reachable(*fits) > tokens{INT32_MAX}) {
-    throw std::invalid_argument(start + words(fits->count) + " pages of " +
-                                words(pool.policy.page_tokens) +
+    throw std::invalid_argument(start + std::to_string(fits->count) + " pages of " +
+                                std::to_string(pool.policy.page_tokens) +
                                 " tokens hold more than the int32 of kv_len counts");
   }
   if (!block_table::bytes_for(pool.policy, requests, longest)) {
-    throw std::invalid_argument(start + words(requests) + " rows of " + words(fits->count) +
-                                " columns are 2^63 bytes or more");
+    throw std::invalid_argument(start + std::to_string(requests) + " rows of " +
+                                std::to_string(fits->count) + " columns are 2^63 bytes or more");
   }
   return fits->count;
 }
@@ -49,7 +46,7 @@ page_id checked_padding(page_ids const& pool, maybe<page_id> const& padding) {
   page_id const id = padding.value_or(pool.padding());
   bool const sentinel = 0 <= id && id < pool.physical().count && !pool.hands_out(id);
   if (id != no_page && !sentinel) {
-    throw std::invalid_argument("block_table: padding is page " + words(id) +
+    throw std::invalid_argument("block_table: padding is page " + std::to_string(id) +
                                 "; it is a sentinel of the pool, or no_page");
   }
   return id;
@@ -225,26 +222,26 @@ std::int64_t block_table::upload() {
 }
 
 std::string describe(table_fault const& fault) {
-  std::string const row = "row " + words(fault.row);
+  std::string const row = "row " + std::to_string(fault.row);
   switch (fault.code) {
     case table_error::bad_row:
-      return row + " is not there: rows are 0 to " + words(fault.limit - 1);
+      return row + " is not there: rows are 0 to " + std::to_string(fault.limit - 1);
     case table_error::bad_column:
-      return row + " has no page in column " + words(fault.column) + ", it has " +
-             words(fault.limit) + " pages";
+      return row + " has no page in column " + std::to_string(fault.column) + ", it has " +
+             std::to_string(fault.limit) + " pages";
     case table_error::row_full:
-      return row + " cannot have " + words(fault.asked) + " pages, the table has " +
-             words(fault.limit) + " columns";
+      return row + " cannot have " + std::to_string(fault.asked) + " pages, the table has " +
+             std::to_string(fault.limit) + " columns";
     case table_error::foreign_page:
-      return row + ", column " + words(fault.column) + ": page " + words(fault.page) +
-             " is none that the pool hands out";
+      return row + ", column " + std::to_string(fault.column) + ": page " +
+             std::to_string(fault.page) + " is none that the pool hands out";
     case table_error::beyond_capacity:
-      return row + " cannot reach " + words(fault.asked) + " tokens, its pages hold " +
-             words(fault.limit);
+      return row + " cannot reach " + std::to_string(fault.asked) + " tokens, its pages hold " +
+             std::to_string(fault.limit);
     case table_error::repeated_row: return row + " comes twice in one batch";
     case table_error::batch_full:
-      return row + " brings the batch to " + words(fault.asked) + " tokens, it has room for " +
-             words(fault.limit);
+      return row + " brings the batch to " + std::to_string(fault.asked) +
+             " tokens, it has room for " + std::to_string(fault.limit);
   }
   return "unknown fault";
 }

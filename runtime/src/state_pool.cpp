@@ -9,15 +9,11 @@ namespace {
 
 using outcome = result<slot_id, slot_fault>;
 
-std::string words(std::int64_t number) {
-  return std::to_string(number);
-}
-
 std::int64_t checked_slots(slot_padding padding, usable_state_slots usable) {
   auto const all = padding.physical(usable);
   if (padding.sentinel_slots < 0 || usable.count < 0 || !(all <= physical_state_slots{INT32_MAX})) {
-    throw std::invalid_argument("state_slots: " + words(usable.count) + " usable and " +
-                                words(padding.sentinel_slots) +
+    throw std::invalid_argument("state_slots: " + std::to_string(usable.count) + " usable and " +
+                                std::to_string(padding.sentinel_slots) +
                                 " sentinel slots; counts start at 0 and together are at most "
                                 "2147483647");
   }
@@ -31,21 +27,21 @@ std::vector<state_extent> checked_extents(std::span<state_extent const> extents,
     state_extent const& e = extents[i];
     auto const start = [i] { return "state_pool: extent " + std::to_string(i); };
     if (e.slots != slots) {
-      throw std::invalid_argument(start() + " has " + words(e.slots.count) +
-                                  " slots, the pool has " + words(slots.count) +
+      throw std::invalid_argument(start() + " has " + std::to_string(e.slots.count) +
+                                  " slots, the pool has " + std::to_string(slots.count) +
                                   ", sentinels included");
     }
     if (e.slot_bytes < 0 || e.slot_stride < e.slot_bytes || e.copies < 1) {
-      throw std::invalid_argument(start() + " has slots of " + words(e.slot_bytes) + " bytes, " +
-                                  words(e.slot_stride) + " apart, in " + words(e.copies) +
-                                  " arrays");
+      throw std::invalid_argument(start() + " has slots of " + std::to_string(e.slot_bytes) +
+                                  " bytes, " + std::to_string(e.slot_stride) + " apart, in " +
+                                  std::to_string(e.copies) + " arrays");
     }
     checked const array = checked{slots.count} * e.slot_stride;
     bool const apart = e.copies == 1 || slots.count == 0 ||
                        checked{e.copy_stride} >= array - e.slot_stride + e.slot_bytes;
     if (array.ok() && !apart) {
-      throw std::invalid_argument(start() + " has arrays of " + words(array.value) + " bytes, " +
-                                  words(e.copy_stride) + " apart");
+      throw std::invalid_argument(start() + " has arrays of " + std::to_string(array.value) +
+                                  " bytes, " + std::to_string(e.copy_stride) + " apart");
     }
     if (array.overflowed || (array * e.copies).overflowed) {
       throw std::invalid_argument(start() + " is of 2^63 bytes or more");
@@ -127,11 +123,11 @@ outcome state_pool::copy(slot_id from, slot_id to) {
 }
 
 std::string describe(slot_fault const& fault) {
-  std::string const slot = "slot " + words(fault.slot);
+  std::string const slot = "slot " + std::to_string(fault.slot);
   switch (fault.code) {
     case slot_error::exhausted:
-      return "needs " + words(fault.needed.count) + " slots, " + words(fault.available.count) +
-             " are free";
+      return "needs " + std::to_string(fault.needed.count) + " slots, " +
+             std::to_string(fault.available.count) + " are free";
     case slot_error::foreign_slot: return slot + " is none that this pool hands out";
     case slot_error::not_allocated: return slot + " is not in use: freed twice, or never allocated";
   }

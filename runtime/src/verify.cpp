@@ -42,15 +42,13 @@ void check_apart(arena const& a) {
   arena_map const& m = a.map();
   for (std::int64_t e = 0; e < a.extents(); ++e) {
     placement const& p = a.place(e);
-    std::int64_t const piece = p.block_rows * p.row_bytes;
-    bool const shares = p.block_stride != p.row_bytes;
-    std::int64_t const size = shares ? piece : p.rows * p.row_bytes;
+    std::int64_t const size = (p.stands_alone() ? p.rows : p.block_rows) * p.row_bytes;
     if (p.rows == 0 || p.copies == 0 || p.row_bytes == 0) { continue; }
     if (p.copies > 1 && p.copy_stride < size) {
       throw carving_error("the copies of " + a.name(e) + " share bytes");
     }
     span_of_extent const span{p.offset, p.offset + (p.copies - 1) * p.copy_stride + size, e};
-    (!shares ? whole : p.offset < m.pages_end ? pages : slots).push_back(span);
+    (p.stands_alone() ? whole : p.offset < m.pages_end ? pages : slots).push_back(span);
   }
   auto const check_blocks = [&](std::vector<span_of_extent>& blocks, std::int64_t first) {
     if (blocks.empty()) { return; }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The resources and the backend of CUDA, on a device or on ptxemu.
+#include "../runtime/refusal.hpp"
+
 #include <allot/runtime/allocation_error.hpp>
 #include <allot/runtime/counting_resource.hpp>
 #include <allot/runtime/cuda_backend.hpp>
@@ -20,21 +22,10 @@
 #include <vector>
 
 using namespace allot::runtime;
+using allot_test::is_aligned;
+using allot_test::refusal;
 
 namespace {
-
-bool is_aligned(void const* memory, std::int64_t alignment_bytes) {
-  return reinterpret_cast<std::uintptr_t>(memory) % static_cast<std::uintptr_t>(alignment_bytes) ==
-         0;
-}
-
-allocation_error refusal(memory_resource& resource, std::int64_t bytes) {
-  try {
-    resource.deallocate(resource.allocate(bytes), bytes);
-  } catch (allocation_error const& error) { return error; }
-  FAIL("allocate(" << bytes << ") did not refuse");
-  return {"", 0, 0, ""};
-}
 
 bool nothing_pending() {
   return cudaPeekAtLastError() == cudaSuccess;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // limited, counting and faulting: each alone, and one above the other as the other tests use them.
+#include "refusal.hpp"
+
 #include <allot/runtime/allocation_error.hpp>
 #include <allot/runtime/counting_resource.hpp>
 #include <allot/runtime/faulting_resource.hpp>
@@ -18,18 +20,11 @@
 #include <vector>
 
 using namespace allot::runtime;
+using allot_test::refusal;
 
 namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-
-allocation_error refusal(memory_resource& resource, std::int64_t bytes) {
-  try {
-    resource.deallocate(resource.allocate(bytes), bytes);
-  } catch (allocation_error const& error) { return error; }
-  FAIL("allocate(" << bytes << ") did not refuse");
-  return {"", 0, 0, ""};
-}
 
 /// A text with the digits of its pointer taken out.
 std::string without_address(std::string text) {

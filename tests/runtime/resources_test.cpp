@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The resources of the host, the owner of one allocation, and what the errors say.
+#include "refusal.hpp"
+
 #include <allot/runtime/allocation_error.hpp>
 #include <allot/runtime/counting_resource.hpp>
 #include <allot/runtime/host_resources.hpp>
@@ -17,6 +19,8 @@
 #include <vector>
 
 using namespace allot::runtime;
+using allot_test::is_aligned;
+using allot_test::refusal;
 
 // AddressSanitizer would end the program where `operator new` fails.
 extern "C" char const* __asan_default_options();   // NOLINT
@@ -32,20 +36,6 @@ static_assert(std::is_nothrow_move_assignable_v<buffer>);
 
 constexpr std::int64_t gib = std::int64_t{1} << 30;
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-
-bool is_aligned(void const* memory, std::int64_t alignment_bytes) {
-  return reinterpret_cast<std::uintptr_t>(memory) % static_cast<std::uintptr_t>(alignment_bytes) ==
-         0;
-}
-
-/// What `allocate(bytes)` refuses with; fails the test when it does not.
-allocation_error refusal(memory_resource& resource, std::int64_t bytes) {
-  try {
-    resource.deallocate(resource.allocate(bytes), bytes);
-  } catch (allocation_error const& error) { return error; }
-  FAIL("allocate(" << bytes << ") did not refuse");
-  return {"", 0, 0, ""};
-}
 
 /// What every resource of host memory keeps: alignment, distinct blocks, memory that holds what is
 /// written, and calls of 0 bytes.

@@ -15,14 +15,16 @@ namespace allot {
 /// The rows of an array of its own are one block each. In a page_major arena a block is what a
 /// page, or an expert slot, has of this extent.
 struct placement {
-  std::int64_t offset = 0;     ///< bytes from the start of the arena to row 0 of the first copy
-  std::int64_t rows = 0;       ///< rows of one copy
-  std::int64_t row_bytes = 0;  ///< bytes of one row
-  std::int64_t copies = 0;     ///< equal arrays
-  std::int64_t copy_stride =
-      0;                        ///< bytes from one copy to the next; of arrays: their size, rounded
-  std::int64_t block_rows = 1;  ///< rows that follow each other without a gap          [>= 1]
+  std::int64_t offset = 0;        ///< bytes from the start of the arena to row 0 of copy 0
+  std::int64_t rows = 0;          ///< rows of one copy
+  std::int64_t row_bytes = 0;     ///< bytes of one row
+  std::int64_t copies = 0;        ///< equal arrays
+  std::int64_t copy_stride = 0;   ///< bytes from one copy to the next; of an array, its size
+  std::int64_t block_rows = 1;    ///< rows that follow each other without a gap          [>= 1]
   std::int64_t block_stride = 0;  ///< bytes from one such block to the next
+
+  /// Whether its rows follow each other; else they share page blocks or expert slots with others.
+  constexpr bool stands_alone() const { return block_rows == 1 && block_stride == row_bytes; }
 
   /// Byte offset of a row.
   ///
@@ -45,9 +47,9 @@ struct placement {
 ///     address(page) = pages + page * page_stride
 ///     address(slot) = top - (M - slot) * slot_stride,  ids in [M - planned slots, M)
 ///
-/// These numbers do not depend on how many pages and slots a plan has, so what they address stays
-/// where it is when the boundary moves. In the other arrangements there is no gap, and all of them
-/// are 0.
+/// The strides, `top` and M are the same for every plan of a table and a budget, and so is `pages`
+/// where the fixed face does not grow with the pages: what they address stays where it is when the
+/// boundary moves. In the other arrangements there is no gap, and all of them are 0.
 struct arena_map {
   bytes arena{};           ///< what is allocated, in one call
   bytes carved{};          ///< arrays and faces, what rounds them up included; the rest is gap

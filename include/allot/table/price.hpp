@@ -60,7 +60,8 @@ struct pool_sums {
   friend constexpr pool_sums operator+(pool_sums a, pool_sums b) {
     return {a.arrays + b.arrays, a.rows + b.rows};
   }
-  /// With both faces rounded; for arrays alone in a flat arena that changes nothing.
+  /// With both faces of a page_major arena rounded; elsewhere there are only arrays, rounded
+  /// already.
   constexpr checked in_faces(table_view const& t) const {
     if (t.arrangement != arrangement::page_major) { return arrays; }
     return round_up(arrays, face_unit(t)) + round_up(rows, face_unit(t));

@@ -2,6 +2,7 @@
 // What people read: a sentence for every refusal, note and fault, and the words of the contract.
 #pragma once
 
+#include <allot/describe.hpp>
 #include <allot/json/read_fault.hpp>
 #include <allot/solve/request.hpp>
 
@@ -22,9 +23,6 @@ namespace allot::json {
 [[nodiscard]] std::string_view name_of(prefill_buffer b);
 [[nodiscard]] std::string_view name_of(objective o);
 [[nodiscard]] std::string_view name_of(arrangement a);
-
-/// Appends "kv[0].layers".
-void append_path(std::string& out, request_path const& path);
 
 /// Appends "12348030976 bytes (11.50 GiB)"; the parenthesis from 1 KiB on.
 void append_bytes(std::string& out, std::int64_t bytes);

@@ -67,7 +67,7 @@ extent_view<T> elements_of(extent_view<std::byte> const& bytes) {
   out.data = reinterpret_cast<T*>(bytes.data);
   for (int i = 0; i < 3; ++i) {
     out.shape[i] = bytes.shape[i];
-    out.strides[i] = bytes.shape[i] > 1 ? whole(bytes.strides[i], "a stride") : 0;  // unused
+    out.strides[i] = bytes.shape[i] > 1 ? whole(bytes.strides[i], "a stride") : 0;
   }
   out.shape[3] = whole(bytes.shape[3], "a row");
   out.strides[3] = 1;

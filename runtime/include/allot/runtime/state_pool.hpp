@@ -19,9 +19,8 @@ struct state_extent {
   std::byte* base = nullptr;     ///< slot 0 of the first array, in the backend's memory
   physical_state_slots slots{};  ///< rows of each array
   std::int64_t slot_bytes = 0;   ///< bytes of one row; of 0 it is passed over           [>= 0]
-  std::int64_t slot_stride =
-      0;                    ///< bytes from one row to the next                    [>= slot_bytes]
-  std::int64_t copies = 1;  ///< arrays: 1, or one a layer                         [>= 1]
+  std::int64_t slot_stride = 0;  ///< bytes from one row to the next            [>= slot_bytes]
+  std::int64_t copies = 1;       ///< arrays: 1, or one a layer                          [>= 1]
   std::int64_t copy_stride = 0;  ///< bytes from one array to the next; of one array, anything
 
   /// The extent that a layout put at `place` of an arena: an array of its own, as state always is.
