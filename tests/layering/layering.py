@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """layering.py ROOT: holds the sources below ROOT to the include diagram; prints every breach.
 
-  include/allot:  core < policy < table < family < plan < solve < laws.hpp < allot.hpp, hana.hpp, describe.hpp
+  include/allot:  core < policy < table < family < attention < plan < solve < laws.hpp < allot.hpp, hana.hpp, describe.hpp
   folders:        tools > model > json > include, tools > runtime > kernels > include
 
 Of the runtime only runtime/cuda may use kernels/ and CUDA's own headers, for the rest compiles where
@@ -18,7 +18,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["core", "policy", "table", "family", "plan", "solve", "laws.hpp", "allot.hpp", "hana.hpp", "describe.hpp"]
+LAYERS = ["core", "policy", "table", "family", "attention", "plan", "solve", "laws.hpp", "allot.hpp", "hana.hpp", "describe.hpp"]
 MAY_USE = {
     "include": [],
     "kernels": ["include"],

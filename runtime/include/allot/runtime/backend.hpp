@@ -8,6 +8,8 @@
 
 namespace allot::runtime {
 
+class attention_operators;
+
 /// Where work on memory is done: the CPU, or a stream of a GPU. Calls are issued in order and may
 /// return before they are done; `wait` returns when all are.
 ///
@@ -45,6 +47,10 @@ class backend {
 
   /// Returns when everything issued so far is done.
   virtual void wait() = 0;
+
+  /// The kernels of attention that work on its memory, in order with the calls above; null where
+  /// there are none. They live as long as the backend.
+  virtual attention_operators* attention() noexcept { return nullptr; }
 };
 
 /// Refuses a backend that cannot work on what `memory` gives out.

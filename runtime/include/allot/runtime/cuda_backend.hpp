@@ -3,6 +3,8 @@
 
 #include <allot/runtime/backend.hpp>
 
+#include <memory>
+
 struct CUstream_st;  ///< what CUDA's cudaStream_t points to
 
 namespace allot::runtime {
@@ -28,6 +30,7 @@ class cuda_backend final : public backend {
   void download(void* host, void const* from, std::int64_t bytes) override;
   std::int64_t find_other(void const* memory, std::byte value, std::int64_t bytes) override;
   void wait() override;
+  attention_operators* attention() noexcept override { return attention_.get(); }
 
   CUstream_st* stream() const noexcept { return stream_; }
   int device() const noexcept { return device_; }
@@ -36,6 +39,7 @@ class cuda_backend final : public backend {
   CUstream_st* stream_;
   [[maybe_unused]] unsigned long long* found_ = nullptr;  ///< device memory, [1] first other byte
   int device_;
+  std::unique_ptr<attention_operators> attention_;
 };
 
 }  // namespace allot::runtime

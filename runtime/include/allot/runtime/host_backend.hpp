@@ -18,6 +18,7 @@ class host_backend final : public backend {
   }
   std::int64_t find_other(void const* memory, std::byte value, std::int64_t bytes) override;
   void wait() override {}
+  attention_operators* attention() noexcept override;
 };
 
 }  // namespace allot::runtime
