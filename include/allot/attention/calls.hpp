@@ -102,8 +102,9 @@ struct decode_call {
   float* lse = nullptr;            ///< [requests, query_heads] natural log; null: not wanted
   attention_options options{};
   split_kv split{};
-  std::byte* workspace = nullptr;  ///< decode_workspace_bytes, on a multiple of 16
-  std::int32_t query_heads = 1;    ///< a multiple of the cache's heads                 [>= 1]
+  std::byte* workspace = nullptr;    ///< on a multiple of 16
+  std::int64_t workspace_bytes = 0;  ///< at least decode_workspace_bytes
+  std::int32_t query_heads = 1;      ///< a multiple of the cache's heads                 [>= 1]
   /// The workspace holds the cut of an earlier call with the same tables, lengths, window and
   /// split: that of the step's first layer.
   bool reuse_split = false;
@@ -113,12 +114,13 @@ struct decode_call {
 struct prefill_call {
   kv_cache cache{};
   kv_tables tables{};
-  std::int32_t const* q_start = nullptr;  ///< [requests + 1] first query row of each request; the end
-  head_rows<std::byte const> q{};         ///< [query_rows, query_heads, head_dim]
-  head_rows<std::byte> out{};             ///< [query_rows, query_heads, v_head_dim]
-  float* lse = nullptr;                   ///< [query_rows, query_heads] natural log; null: not wanted
+  std::int32_t const* q_start =
+      nullptr;                     ///< [requests + 1] first query row of each request; the end
+  head_rows<std::byte const> q{};  ///< [query_rows, query_heads, head_dim]
+  head_rows<std::byte> out{};      ///< [query_rows, query_heads, v_head_dim]
+  float* lse = nullptr;            ///< [query_rows, query_heads] natural log; null: not wanted
   attention_options options{};
-  std::int32_t query_rows = 0;   ///< rows there is room for; those past q_start's end are left alone
+  std::int32_t query_rows = 0;  ///< rows there is room for; those past q_start's end are left alone
   std::int32_t query_heads = 1;  ///< a multiple of the cache's heads                   [>= 1]
   bool causal = true;            ///< false: each query sees all of its request; no window then
 };
@@ -137,7 +139,7 @@ struct merge_call {
   head_rows<std::byte> out{};    ///< [rows, heads, dim]; may be one of the parts
   float* lse = nullptr;          ///< [rows, heads] natural log; may be a part's; null: not wanted
   float const* sinks = nullptr;  ///< [heads], for parts that were computed without; null: none
-  std::int32_t part_count = 0;   ///< [>= 0]
+  std::int32_t part_count = 0;   ///< [>= 0] of none, out is 0 and lse -inf
   std::int32_t rows = 0;         ///< [>= 0]
   std::int32_t heads = 1;        ///< [>= 1]
   std::int32_t dim = 0;          ///< elements of a row  [>= 1]
@@ -148,13 +150,14 @@ struct merge_call {
 /// makes no sense (more pages than columns, starts that go back or past `id_count`, a last page of
 /// no token or more than a page's) becomes empty, and is counted in `faults`.
 struct csr_call {
-  std::int32_t const* starts = nullptr;         ///< [requests + 1]
-  std::int32_t const* ids = nullptr;            ///< [id_count] page ids
-  std::int32_t const* last_page_len = nullptr;  ///< [requests] tokens; not read of a row of no pages
-  std::int32_t* pages = nullptr;                ///< [requests, row_stride]
-  std::int32_t* kv_len = nullptr;               ///< [requests] tokens
-  std::int32_t* faults = nullptr;               ///< [1] rows at fault
-  std::int64_t row_stride = 0;                  ///< ids from one row to the next      [>= columns]
+  std::int32_t const* starts = nullptr;  ///< [requests + 1]
+  std::int32_t const* ids = nullptr;     ///< [id_count] page ids
+  std::int32_t const* last_page_len =
+      nullptr;                     ///< [requests] tokens; not read of a row of no pages
+  std::int32_t* pages = nullptr;   ///< [requests, row_stride]
+  std::int32_t* kv_len = nullptr;  ///< [requests] tokens
+  std::int32_t* faults = nullptr;  ///< [1] rows at fault
+  std::int64_t row_stride = 0;     ///< ids from one row to the next      [>= columns]
   std::int32_t id_count = 0;
   std::int32_t columns = 0;   ///< [>= 0]
   std::int32_t requests = 0;  ///< [>= 0]

@@ -50,11 +50,11 @@ struct split_part {
 ///     int32 first_piece[requests + 1]                        of each request; the last one: all
 struct split_workspace {
   std::int64_t pieces = 0;
-  std::int64_t maxima = 0;       ///< bytes from the start, as the next ones
+  std::int64_t maxima = 0;  ///< bytes from the start, as the next ones
   std::int64_t sums = 0;
   std::int64_t parts = 0;
   std::int64_t first_piece = 0;
-  checked bytes{};               ///< of all of it; a multiple of 16
+  checked bytes{};  ///< of all of it; a multiple of 16
 };
 
 /// \param query_heads  of one rank   [>= 1]
@@ -68,7 +68,8 @@ constexpr split_workspace split_workspace_of(split_kv const& s, std::int64_t que
   checked const sums = maxima + scalars;
   checked const parts = sums + scalars;
   checked const first_piece = parts + checked{s.parts} * std::int64_t{sizeof(split_part)};
-  out.bytes = round_up(first_piece + (checked{s.requests} + 1) * std::int64_t{sizeof(std::int32_t)}, 16);
+  out.bytes =
+      round_up(first_piece + (checked{s.requests} + 1) * std::int64_t{sizeof(std::int32_t)}, 16);
   out.pieces = pieces.value;
   out.maxima = maxima.value;
   out.sums = sums.value;
@@ -144,7 +145,8 @@ ALLOT_HOST_DEVICE constexpr void split_batch(split_kv const& s, Blocks&& blocks_
       }
       if (open.last_request < open.first_request) { open = {r, from, r, 0, piece}; }
       std::int64_t const room = left - split_overhead_blocks;
-      std::int32_t const taken = room < blocks - from ? static_cast<std::int32_t>(room) : blocks - from;
+      std::int32_t const taken =
+          room < blocks - from ? static_cast<std::int32_t>(room) : blocks - from;
       from += taken;
       left -= taken + split_overhead_blocks;
       open.last_request = r;

@@ -6,9 +6,9 @@
 namespace allot::runtime {
 
 /// The kernels of one backend: what `attention` calls once it has checked everything, and where
-/// other kernels for the same calls are put in. Calls are issued in order and may return before they
-/// are done; none allocates, none reads on the host what the device has, and each can be captured in
-/// a graph.
+/// other kernels for the same calls are put in. Calls are issued in order and may return before
+/// they are done; none allocates, none reads on the host what the device has, and each can be
+/// captured in a graph.
 ///
 /// \requires  of every call: what `attention` checks
 /// \errors    backend_error, of every call
