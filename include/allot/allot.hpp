@@ -6,6 +6,8 @@
 // <allot/laws.hpp>.
 
 // IWYU pragma: begin_exports
+#include <allot/attention/kv_page.hpp>
+#include <allot/attention/split_kv.hpp>
 #include <allot/core/units.hpp>
 #include <allot/family/compressed_tiers.hpp>
 #include <allot/family/expert_bank.hpp>
