@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cuda_attention.hpp"
 #include "cuda_call.hpp"
 #include "kernels/find_other.hpp"
 #include "runtime/src/bytes_given.hpp"
@@ -20,6 +21,7 @@ constexpr unsigned long long none = ~0ULL;  ///< what memset leaves in `found_`
 cuda_backend::cuda_backend(CUstream_st* stream, int device) : stream_{stream}, device_{device} {
   detail::require_device("cuda_backend", device);
   current_device const guard{device_};
+  attention_ = std::make_unique<detail::cuda_attention>(stream_, device_);
   void* memory = nullptr;
   detail::check_allocation("cudaMalloc", cudaMalloc(&memory, sizeof *found_), sizeof *found_,
                            detail::free_bytes_of_current_device);

@@ -2,6 +2,7 @@
 // In place of cuda/ where the library is built without CUDA: the same functions. No object of these
 // classes can be made, so what is behind the constructors is never called.
 #include <allot/runtime/allocation_error.hpp>
+#include <allot/runtime/attention_operators.hpp>
 #include <allot/runtime/cuda_backend.hpp>
 #include <allot/runtime/cuda_devices.hpp>
 #include <allot/runtime/cuda_resources.hpp>
