@@ -61,10 +61,7 @@ std::string reason(refusal const& error, plan_options const& options, request co
                        "--tp {}: neither divides nor is a multiple of the {} KV heads; "
                        "expected one that does",
                        error.value, asked.kv[error.binding.index].gqa.kv_heads)
-                 : fmt::format(
-                       "--tp {}: splits not both the {} key heads and the {} value heads of "
-                       "the recurrent layers; expected one that does",
-                       error.value, asked.state->key_heads, asked.state->value_heads);
+                 : fmt::format("--tp {} does not split the recurrent layers; expected {}", error.value, expected);
     case solve_error::overflow:
       return fmt::format("{}: the numbers exceed 2^63{}", overflowing(error, options, option),
                          expected.empty() ? "; expected less" : "; expected " + expected);

@@ -71,8 +71,9 @@ void describe_split(std::string& out, refusal const& r, request const& asked) {
   if (r.binding.index >= 0) {
     say(out, "the ", asked.kv[r.binding.index].split_heads().value_or(0), " kv_heads");
   } else if (asked.state) {
-    say(out, "the ", asked.state->key_heads, " key_heads or the ", asked.state->value_heads,
-        " value_heads");
+    auto const shared = asked.state->shared();
+    say(out, "the ", shared.first, " ", shared.first_name);
+    if (shared.second > 0) { say(out, " or the ", shared.second, " ", shared.second_name); }
   }
 }
 

@@ -27,6 +27,7 @@ std::span<field_repair const> fault_repairs::of(std::string_view line, request c
   if (!fault.other.empty()) { add_removal(line, fault.other); }
   if (found_.empty() && !numeric) { add_number(line, as_read, fault); }
   if (found_.empty() && fault.path.starts_with("budget")) { add_budget(line, as_read); }
+  if (found_.empty() && fault.path.starts_with("state.")) { add_removal(line, "state.kind"); }
   for (std::string_view const section : {"demand", "charges"}) {
     if (found_.empty() && fault.path.starts_with(section)) { add_removal(line, section); }
   }

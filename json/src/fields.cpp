@@ -35,7 +35,12 @@ constexpr word arrangements[] = {
     {"page_major", number(arrangement::page_major)},
     {"layer_major", number(arrangement::layer_major)},
 };
-constexpr word state_kinds[] = {{"gated_delta", 0}};
+constexpr word state_kinds[] = {
+    {"gated_delta", number(state_kind::gated_delta)},
+    {"kda", number(state_kind::kda)},
+    {"mamba1", number(state_kind::mamba1)},
+    {"mamba2", number(state_kind::mamba2)},
+};
 constexpr word families[] = {
     {"raw", number(read_family::raw)},
     {"gqa", number(read_family::gqa)},
@@ -155,13 +160,18 @@ constexpr field index_fields[] = {whole("head_dim", 1), whole("layers", 1),
 static_assert(std::size(index_fields) == at_index::count);
 
 constexpr field state_fields[] = {
-    one_of("kind", state_kinds, "\"gated_delta\" (mamba1, mamba2 and kda are not supported yet)"),
+    one_of("kind", state_kinds),
     text("name"),
     whole("layers", 1),
     whole("key_heads", 1),
     whole("value_heads", 1),
     whole("key_head_dim", 1),
     whole("value_head_dim", 1),
+    whole("heads", 1),
+    whole("head_dim", 1),
+    whole("groups", 1),
+    whole("inner_dim", 1),
+    whole("state_dim", 1),
     whole("conv_kernel", 1),
     one_of("dtype", elements),
     one_of("state_dtype", elements),
@@ -173,6 +183,7 @@ constexpr field state_fields[] = {
     setting("slots", 1),
 };
 static_assert(std::size(state_fields) == at_state::count);
+static_assert(state_fields[at_state::state_dim].name == "state_dim");
 static_assert(state_fields[at_state::conv_kernel].name == "conv_kernel");
 static_assert(state_fields[at_state::max_running].name == "max_running");
 static_assert(state_fields[at_state::slots].name == "slots");
@@ -235,6 +246,23 @@ constexpr family_fields family_table[] = {
      paged | tiers_needed | set_of(at_pool::window_ratio, at_pool::pinned_pages)},
 };
 
+constexpr field_set state_needed = set_of(at_state::layers, at_state::conv_kernel, at_state::dtype);
+constexpr field_set state_allowed =
+    state_needed | set_of(at_state::kind, at_state::name, at_state::state_dtype, at_state::tp,
+                          at_state::max_running, at_state::snapshot_ratio, at_state::prefix_cached,
+                          at_state::sentinel_slots, at_state::slots);
+constexpr field_set gated_dims = set_of(at_state::key_heads, at_state::value_heads,
+                                        at_state::key_head_dim, at_state::value_head_dim);
+constexpr field_set kda_dims = set_of(at_state::heads, at_state::head_dim);
+constexpr field_set mamba1_dims = set_of(at_state::inner_dim, at_state::state_dim);
+constexpr field_set mamba2_dims = kda_dims | set_of(at_state::groups, at_state::state_dim);
+constexpr family_fields state_table[] = {
+    {"gated_delta", state_needed | gated_dims, state_allowed | gated_dims},
+    {"kda", state_needed | kda_dims, state_allowed | kda_dims},
+    {"mamba1", state_needed | mamba1_dims, state_allowed | mamba1_dims},
+    {"mamba2", state_needed | mamba2_dims, state_allowed | mamba2_dims},
+};
+
 }  // namespace
 
 std::span<field const> fields_of(place p) {
@@ -243,6 +271,10 @@ std::span<field const> fields_of(place p) {
 
 family_fields const& fields_of(read_family f) {
   return family_table[static_cast<int>(f)];
+}
+
+family_fields const& fields_of(state_kind k) {
+  return state_table[static_cast<int>(k)];
 }
 
 }  // namespace allot::json

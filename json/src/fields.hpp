@@ -2,6 +2,8 @@
 // The fields of a request as data: what each object may hold, and what each field takes.
 #pragma once
 
+#include <allot/family/recurrent_state.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -121,6 +123,11 @@ enum : std::uint8_t {
   value_heads,
   key_head_dim,
   value_head_dim,
+  heads,
+  head_dim,
+  groups,
+  inner_dim,
+  state_dim,
   conv_kernel,
   dtype,
   state_dtype,
@@ -187,5 +194,8 @@ enum class read_family : std::uint8_t {
   compressed_tiers
 };
 [[nodiscard]] family_fields const& fields_of(read_family f);
+
+/// The same of the kinds of state.
+[[nodiscard]] family_fields const& fields_of(state_kind k);
 
 }  // namespace allot::json

@@ -121,6 +121,8 @@ class request_builder {
   void report_missing(std::string path, std::string_view right, std::string_view owner = {});
   void need(frame const& f, field_set needed, std::string_view owner = {});
 
+  void refuse_foreign(frame const& f, family_fields const& family);
+
   void end_list(frame const& f);
   void end_budget(frame const& f);
   void end_charge(frame const& f);

@@ -61,6 +61,17 @@ void request_builder::end_index(frame const& f) {
       static_cast<element>(whole(f, at_index::dtype, static_cast<std::int64_t>(element::bf16)))};
 }
 
+/// Fields that other families, or other kinds of state, have.
+void request_builder::refuse_foreign(frame const& f, family_fields const& family) {
+  field_set const foreign = f.seen & ~f.absent & ~family.allowed;
+  auto const fields = fields_of(f.where);
+  for (unsigned i = 0; foreign != 0 && i < fields.size(); ++i) {
+    if ((foreign & set_of(i)) != 0) {
+      report_unknown(fields[i].name, value_of(f.where, i).at, family.allowed, family.name);
+    }
+  }
+}
+
 void request_builder::end_pool(frame const& f) {
   if (!has(f, at_pool::family)) {
     need(f, set_of(at_pool::family));
@@ -70,15 +81,7 @@ void request_builder::end_pool(frame const& f) {
   }
   auto const chosen = static_cast<read_family>(value_of(f.where, at_pool::family).whole);
   family_fields const& family = fields_of(chosen);
-  field_set const foreign = f.seen & ~f.absent & ~family.allowed;
-  if (foreign != 0) {
-    auto const fields = fields_of(place::pool);
-    for (unsigned i = 0; i < fields.size(); ++i) {
-      if ((foreign & set_of(i)) != 0) {
-        report_unknown(fields[i].name, value_of(f.where, i).at, family.allowed, family.name);
-      }
-    }
-  }
+  refuse_foreign(f, family);
   need(f, family.needed, family.name);
 
   bool const has_index = has(f, at_pool::index);
@@ -195,16 +198,23 @@ kv_family request_builder::tiers_given(frame const& f) {
 }
 
 void request_builder::end_state(frame const& f) {
-  field_set needed =
-      set_of(at_state::layers, at_state::key_heads, at_state::value_heads, at_state::key_head_dim,
-             at_state::value_head_dim, at_state::conv_kernel, at_state::dtype);
+  auto const kind = static_cast<state_kind>(whole(f, at_state::kind, 0));
+  family_fields const& of_kind = fields_of(kind);
+  refuse_foreign(f, of_kind);
+  field_set needed = of_kind.needed;
   if (!has(f, at_state::slots)) { needed |= set_of(at_state::max_running); }
-  need(f, needed);
-  recurrent_state s{.layers = whole(f, at_state::layers, 1),
-                    .key_heads = whole(f, at_state::key_heads, 1),
-                    .value_heads = whole(f, at_state::value_heads, 1),
-                    .key_head_dim = whole(f, at_state::key_head_dim, 1),
-                    .value_head_dim = whole(f, at_state::value_head_dim, 1),
+  need(f, needed, has(f, at_state::kind) ? of_kind.name : std::string_view{});
+  recurrent_state s{.kind = kind,
+                    .layers = whole(f, at_state::layers, 1),
+                    .key_heads = whole(f, at_state::key_heads, 0),
+                    .value_heads = whole(f, at_state::value_heads, 0),
+                    .key_head_dim = whole(f, at_state::key_head_dim, 0),
+                    .value_head_dim = whole(f, at_state::value_head_dim, 0),
+                    .heads = whole(f, at_state::heads, 0),
+                    .head_dim = whole(f, at_state::head_dim, 0),
+                    .groups = whole(f, at_state::groups, 0),
+                    .inner_dim = whole(f, at_state::inner_dim, 0),
+                    .state_dim = whole(f, at_state::state_dim, 0),
                     .conv_kernel = whole(f, at_state::conv_kernel, 1),
                     .dtype = static_cast<element>(whole(f, at_state::dtype, 0)),
                     .state_dtype = static_cast<element>(

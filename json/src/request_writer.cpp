@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request as the JSON text that reads as the same request.
+#include "fields.hpp"
 #include "text_output.hpp"
 
 #include <allot/json/answer_writer.hpp>
@@ -116,11 +117,21 @@ void append_state(std::string& out, recurrent_state const& s) {
   append_name(out, "state");
   out += '{';
   if (!(s.name == text{"state"})) { append_field(out, "name", characters_of(s.name)); }
+  append_field(out, "kind", fields_of(s.kind).name);
   append_field(out, "layers", s.layers);
-  append_field(out, "key_heads", s.key_heads);
-  append_field(out, "value_heads", s.value_heads);
-  append_field(out, "key_head_dim", s.key_head_dim);
-  append_field(out, "value_head_dim", s.value_head_dim);
+  // Of the dimensions only those of the kind are given.
+  auto const dim = [&](std::string_view name, std::int64_t value) {
+    if (value != 0) { append_field(out, name, value); }
+  };
+  dim("key_heads", s.key_heads);
+  dim("value_heads", s.value_heads);
+  dim("key_head_dim", s.key_head_dim);
+  dim("value_head_dim", s.value_head_dim);
+  dim("heads", s.heads);
+  dim("head_dim", s.head_dim);
+  dim("groups", s.groups);
+  dim("inner_dim", s.inner_dim);
+  dim("state_dim", s.state_dim);
   append_field(out, "conv_kernel", s.conv_kernel);
   append_field(out, "dtype", name_of(s.dtype));
   append_field(out, "state_dtype", name_of(s.state_dtype));

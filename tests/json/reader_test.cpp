@@ -134,7 +134,8 @@ TEST_CASE("words, flags, names, objects and lists") {
     check_fault(rich, "kv[0].family", raw, "bad_input",
                 "one of raw, gqa, block_sparse, mla, sliding_window, compressed_tiers");
   }
-  check_fault(rich, "state.kind", "\"mamba2\"", "bad_input", "gated_delta");
+  check_fault(rich, "state.kind", "\"mamba3\"", "bad_input",
+              "one of gated_delta, kda, mamba1, mamba2");
   check_fault(rich, "experts.prefill_buffer", "\"on\"", "bad_input",
               "one of off, preferred, required");
   check_fault(rich, "objective", "\"max\"", "bad_input", "one of experts_first, context_first");

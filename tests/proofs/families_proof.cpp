@@ -68,6 +68,47 @@ constexpr recurrent_state delta{.layers = 46,
                                 .max_running = 32};
 static_assert(delta.conv_bytes().value + delta.recurrent_bytes().value == 6'311'936);
 static_assert(delta.slots().usable().value == 32);
+
+// The other kinds by hand, on one of two ranks: taps of bf16, matrices of fp32.
+constexpr recurrent_state mamba2{.kind = state_kind::mamba2,
+                                 .layers = 23,
+                                 .heads = 64,
+                                 .head_dim = 64,
+                                 .groups = 8,
+                                 .state_dim = 128,
+                                 .conv_kernel = 4,
+                                 .tp = 2};
+static_assert(mamba2.conv_bytes() == checked{23 * (32 * 64 + 2 * 4 * 128) * 3 * 2});
+static_assert(mamba2.recurrent_bytes() == checked{23 * 32 * 64 * 128 * 4});
+constexpr recurrent_state mamba1{.kind = state_kind::mamba1,
+                                 .layers = 28,
+                                 .inner_dim = 8192,
+                                 .state_dim = 16,
+                                 .conv_kernel = 4,
+                                 .tp = 2};
+static_assert(mamba1.conv_bytes() == checked{28 * 4096 * 3 * 2});
+static_assert(mamba1.recurrent_bytes() == checked{28 * 4096 * 16 * 4});
+// KDA is a gated delta net whose keys and values are of one size.
+constexpr recurrent_state kda{
+    .kind = state_kind::kda, .layers = 69, .heads = 96, .head_dim = 128, .conv_kernel = 4, .tp = 2};
+constexpr recurrent_state as_delta{.layers = 69,
+                                   .key_heads = 96,
+                                   .value_heads = 96,
+                                   .key_head_dim = 128,
+                                   .value_head_dim = 128,
+                                   .conv_kernel = 4,
+                                   .tp = 2};
+static_assert(kda.conv_bytes() == as_delta.conv_bytes());
+static_assert(kda.recurrent_bytes() == as_delta.recurrent_bytes());
+// A dimension of another kind is refused, not passed over.
+static_assert(make_table(gqa{.layers = 1, .kv_heads = 1, .head_dim = 64},
+                         recurrent_state{.kind = state_kind::kda,
+                                         .layers = 1,
+                                         .heads = 2,
+                                         .head_dim = 4,
+                                         .groups = 2,
+                                         .conv_kernel = 4})
+                  .rest.found.at.field == "groups");
 static_assert(state_slots_rule{.max_running = 32, .prefix_cached = true, .snapshot_ratio = 3.0}
                   .usable()
                   .value == 224);

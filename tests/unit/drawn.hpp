@@ -212,16 +212,38 @@ class drawer {
   allot::recurrent_state state() {
     allot::recurrent_state s;
     s.layers = of(2, {12, 24, 30, 36, 48});
-    s.key_heads = of(4, {8, 16, 32});
-    s.value_heads = s.key_heads * draw_.in(1, 3);  // what splits key heads splits these
-    s.key_head_dim = of(3, {64, 128});
-    s.value_head_dim = of(3, {64, 128});
+    s.kind = static_cast<allot::state_kind>(draw_.in(0, 3));
+    std::int64_t const first = of(4, {8, 16, 32});
+    std::int64_t const second = first * draw_.in(1, 3);  // what splits the first splits these
+    switch (s.kind) {
+      case allot::state_kind::gated_delta:
+        s.key_heads = first;
+        s.value_heads = second;
+        s.key_head_dim = of(3, {64, 128});
+        s.value_head_dim = of(3, {64, 128});
+        break;
+      case allot::state_kind::kda:
+        s.heads = first;
+        s.head_dim = of(3, {64, 128});
+        break;
+      case allot::state_kind::mamba1:
+        s.inner_dim = first;
+        s.state_dim = of(3, {16, 64});
+        break;
+      case allot::state_kind::mamba2:
+        s.heads = second;
+        s.groups = first;
+        s.head_dim = of(3, {64, 128});
+        s.state_dim = of(3, {64, 128});
+        break;
+    }
     s.conv_kernel = draw_.in(1, 4);
     s.dtype = element();
     s.state_dtype = element();
     do {
-      s.tp = ranks(s.key_heads);
-    } while (!naive::splits(s.value_heads, s.tp));
+      s.tp = ranks(first);
+    } while (!naive::splits(naive::shared_of(s).first, s.tp) ||
+             !naive::splits(naive::shared_of(s).second, s.tp));
     s.max_running = draw_.in(1, small_ ? 5 : 64);
     s.prefix_cached = draw_.chance(40);
     s.snapshot_ratio = draw_.one_of({0.0, 0.0, 0.5, 1.3, 2.0, 7.25});

@@ -163,7 +163,7 @@ class spoiler {
 
   void break_split(drawn& d) {
     allot::request& r = d.request;
-    if (r.state && draw_.chance(60)) {
+    if (r.state && draw_.chance(75)) {
       r.state->tp = draw_.one_of<std::int64_t>({3, 5, 6, 7, 12});
       return;
     }

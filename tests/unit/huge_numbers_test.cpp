@@ -52,9 +52,12 @@ std::vector<std::int64_t*> numbers(drawn& d) {
   }
   if (r.state) {
     allot::recurrent_state& s = *r.state;
-    out.insert(out.end(),
-               {&s.layers, &s.key_heads, &s.value_heads, &s.key_head_dim, &s.value_head_dim,
-                &s.conv_kernel, &s.tp, &s.max_running, &s.sentinel_slots});
+    out.insert(out.end(), {&s.layers, &s.conv_kernel, &s.tp, &s.max_running, &s.sentinel_slots});
+    for (std::int64_t* const dim :
+         {&s.key_heads, &s.value_heads, &s.key_head_dim, &s.value_head_dim, &s.heads, &s.head_dim,
+          &s.groups, &s.inner_dim, &s.state_dim}) {
+      if (*dim != 0) { out.push_back(dim); }  // of the kind
+    }
     if (s.pinned_slots) { out.push_back(&s.pinned_slots->count); }
   }
   if (r.experts) {

@@ -178,18 +178,46 @@ inline wide state_slots(allot::request const& r) {
   return plus(times(4, s.max_running), kept > 4 ? kept : wide{4});
 }
 
+/// What ranks share of a state: two counts, the second one 1 where there is none.
+struct shared_heads {
+  std::int64_t first, second;
+};
+inline shared_heads shared_of(allot::recurrent_state const& s) {
+  using allot::state_kind;
+  if (s.kind == state_kind::gated_delta) { return {s.key_heads, s.value_heads}; }
+  if (s.kind == state_kind::mamba1) { return {s.inner_dim, s.inner_dim}; }
+  return {s.heads, s.kind == state_kind::mamba2 ? s.groups : s.heads};
+}
+
 /// Bytes of one state slot: the convolution tail and the recurrent matrix.
 inline page_size state_of(allot::recurrent_state const& s) {
-  wide const keys = times(heads_here(s.key_heads, s.tp), s.key_head_dim);
-  wide const values = times(heads_here(s.value_heads, s.tp), s.value_head_dim);
-  wide const taps = times(plus(plus(keys, keys), values), wide{s.conv_kernel} - 1);
-  return {row(s.dtype, taps), row(s.state_dtype, times(values, s.key_head_dim)), s.layers,
-          s.layers};
+  using allot::state_kind;
+  wide const first = heads_here(shared_of(s).first, s.tp);
+  wide const second = heads_here(shared_of(s).second, s.tp);
+  wide channels = 0;
+  wide cells = 0;
+  if (s.kind == state_kind::gated_delta) {
+    wide const values = times(second, s.value_head_dim);
+    channels = plus(times(2, times(first, s.key_head_dim)), values);
+    cells = times(values, s.key_head_dim);
+  } else if (s.kind == state_kind::mamba1) {
+    channels = first;
+    cells = times(first, s.state_dim);
+  } else if (s.kind == state_kind::mamba2) {
+    wide const inner = times(first, s.head_dim);
+    channels = plus(inner, times(2, times(second, s.state_dim)));
+    cells = times(inner, s.state_dim);
+  } else {  // q, k and v of every head, and a square
+    channels = times(3, times(first, s.head_dim));
+    cells = times(times(first, s.head_dim), s.head_dim);
+  }
+  return {row(s.dtype, times(channels, wide{s.conv_kernel} - 1)), row(s.state_dtype, cells),
+          s.layers, s.layers};
 }
 
 inline wide state_bytes(allot::request const& r) {
-  if (!r.state || heads_here(r.state->key_heads, r.state->tp) == 0 ||
-      heads_here(r.state->value_heads, r.state->tp) == 0) {
+  if (!r.state || heads_here(shared_of(*r.state).first, r.state->tp) == 0 ||
+      heads_here(shared_of(*r.state).second, r.state->tp) == 0) {
     return 0;
   }
   wide const physical = plus(state_slots(r), r.state->sentinel_slots);

@@ -44,10 +44,21 @@ inline bool bad_kv(allot::kv_family const& f) {
 }
 
 inline bool bad_state(allot::recurrent_state const& s) {
+  using allot::state_kind;
   bool const snapshots = s.snapshot_ratio >= 0 && s.snapshot_ratio < 1e18;
-  return s.layers < 1 || s.key_heads < 1 || s.value_heads < 1 || s.key_head_dim < 1 ||
-         s.value_head_dim < 1 || s.conv_kernel < 1 || s.tp < 1 || s.max_running < 1 || !snapshots ||
-         s.sentinel_slots < 0 || (s.pinned_slots && s.pinned_slots->count < 1);
+  bool dims = true;
+  switch (s.kind) {
+    case state_kind::gated_delta:
+      dims = s.key_heads > 0 && s.value_heads > 0 && s.key_head_dim > 0 && s.value_head_dim > 0;
+      break;
+    case state_kind::kda: dims = s.heads > 0 && s.head_dim > 0; break;
+    case state_kind::mamba1: dims = s.inner_dim > 0 && s.state_dim > 0; break;
+    case state_kind::mamba2:
+      dims = s.heads > 0 && s.head_dim > 0 && s.groups > 0 && s.state_dim > 0;
+      break;
+  }
+  return s.layers < 1 || !dims || s.conv_kernel < 1 || s.tp < 1 || s.max_running < 1 ||
+         !snapshots || s.sentinel_slots < 0 || (s.pinned_slots && s.pinned_slots->count < 1);
 }
 
 inline bool bad_experts(allot::expert_bank const& e) {
@@ -89,8 +100,8 @@ inline bool bad_input(allot::request const& r) {
 }
 
 inline bool state_splits(allot::request const& r) {
-  return !r.state ||
-         (splits(r.state->key_heads, r.state->tp) && splits(r.state->value_heads, r.state->tp));
+  return !r.state || (splits(shared_of(*r.state).first, r.state->tp) &&
+                      splits(shared_of(*r.state).second, r.state->tp));
 }
 
 inline bool heads_split(allot::request const& r) {

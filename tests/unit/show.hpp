@@ -118,12 +118,22 @@ class shown {
   }
 
   void state(allot::recurrent_state const& s) {
+    char const* const kinds[] = {"\"gated_delta\"", "\"kda\"", "\"mamba1\"", "\"mamba2\""};
     out_ += ",\"state\":{";
+    field("kind", kinds[static_cast<int>(s.kind)]);
     field("layers", s.layers);
-    field("key_heads", s.key_heads);
-    field("value_heads", s.value_heads);
-    field("key_head_dim", s.key_head_dim);
-    field("value_head_dim", s.value_head_dim);
+    auto const dim = [&](char const* name, std::int64_t value) {
+      if (value != 0) { field(name, value); }
+    };
+    dim("key_heads", s.key_heads);
+    dim("value_heads", s.value_heads);
+    dim("key_head_dim", s.key_head_dim);
+    dim("value_head_dim", s.value_head_dim);
+    dim("heads", s.heads);
+    dim("head_dim", s.head_dim);
+    dim("groups", s.groups);
+    dim("inner_dim", s.inner_dim);
+    dim("state_dim", s.state_dim);
     field("conv_kernel", s.conv_kernel);
     field("dtype", s.dtype);
     field("state_dtype", s.state_dtype);

@@ -7,24 +7,50 @@
 
 namespace allot {
 
-/// State of gated-delta-net layers: a convolution tail and a recurrent matrix per request, kept in
-/// a pool of fixed size.
+// g++ 12 counts a scoped enumerator as shadowing a type of its name.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+
+/// Layers that keep a state of fixed size instead of a cache of every token.
+enum class state_kind : std::uint8_t {
+  gated_delta,  ///< gated delta net (Qwen3-Next)
+  kda,          ///< Kimi delta attention: its heads have keys and values of the same size
+  mamba1,
+  mamba2,
+};
+
+#pragma GCC diagnostic pop
+
+/// State of recurrent layers: a convolution tail and a recurrent matrix per request, kept in a pool
+/// of fixed size.
 ///
-///     convolution bytes = layers * (2 * key_heads * key_head_dim + value_heads * value_head_dim)
-///                         * (conv_kernel - 1) elements of `dtype`
-///     recurrent bytes   = layers * value_heads * key_head_dim * value_head_dim of `state_dtype`
+///     convolution bytes = layers * channels * (conv_kernel - 1) elements of `dtype`
+///     recurrent bytes   = layers * cells of `state_dtype`
 ///
-/// with the heads of one rank.
+///     kind          channels                            cells
+///     gated_delta   2 key_heads key_head_dim            value_heads key_head_dim value_head_dim
+///                     + value_heads value_head_dim
+///     kda           3 heads head_dim                    heads head_dim head_dim
+///     mamba1        inner_dim                           inner_dim state_dim
+///     mamba2        heads head_dim + 2 groups state_dim heads head_dim state_dim
+///
+/// with the heads, groups or inner channels of one rank.
 ///
 /// \source  docs/formulas.md
 struct recurrent_state {
   static constexpr std::int32_t max_extents = 2;
 
-  std::int64_t layers = 0;              ///< linear-attention layers                          [>= 1]
-  std::int64_t key_heads = 0;           ///< of the whole model                               [>= 1]
-  std::int64_t value_heads = 0;         ///< of the whole model                               [>= 1]
-  std::int64_t key_head_dim = 0;        ///< elements                                         [>= 1]
-  std::int64_t value_head_dim = 0;      ///< elements                                         [>= 1]
+  state_kind kind = state_kind::gated_delta;
+  std::int64_t layers = 0;              ///< layers that keep such a state                    [>= 1]
+  std::int64_t key_heads = 0;           ///< gated_delta: of the whole model                  [>= 1]
+  std::int64_t value_heads = 0;         ///< gated_delta: of the whole model                  [>= 1]
+  std::int64_t key_head_dim = 0;        ///< gated_delta: elements                            [>= 1]
+  std::int64_t value_head_dim = 0;      ///< gated_delta: elements                            [>= 1]
+  std::int64_t heads = 0;               ///< kda, mamba2: of the whole model                  [>= 1]
+  std::int64_t head_dim = 0;            ///< kda, mamba2: elements                            [>= 1]
+  std::int64_t groups = 0;              ///< mamba2: of B and C, of the whole model           [>= 1]
+  std::int64_t inner_dim = 0;           ///< mamba1: channels of the whole model              [>= 1]
+  std::int64_t state_dim = 0;           ///< mamba1, mamba2: elements a channel               [>= 1]
   std::int64_t conv_kernel = 0;         ///< taps of the short convolution                    [>= 1]
   element dtype = element::bf16;        ///< of the convolution tail
   element state_dtype = element::fp32;  ///< of the recurrent matrix
@@ -40,27 +66,72 @@ struct recurrent_state {
     return {max_running, prefix_cached, snapshot_ratio, pinned_slots, {sentinel_slots}};
   }
 
+  /// What tensor-parallel ranks share, of the whole model; `second` is 0 where it is one thing.
+  struct shared_counts {
+    std::int64_t first = 0;
+    std::int64_t second = 0;
+    text first_name{};  ///< "key_heads"
+    text second_name{};
+    text right{};  ///< what `tp` must be
+  };
+  constexpr shared_counts shared() const {
+    switch (kind) {
+      case state_kind::gated_delta:
+        return {key_heads, value_heads, "key_heads", "value_heads",
+                "a divisor or a multiple of key_heads and of value_heads"};
+      case state_kind::kda: return {heads, 0, "heads", {}, "a divisor or a multiple of heads"};
+      case state_kind::mamba1:
+        return {inner_dim, 0, "inner_dim", {}, "a divisor or a multiple of inner_dim"};
+      case state_kind::mamba2:
+        return {heads, groups, "heads", "groups", "a divisor or a multiple of heads and of groups"};
+    }
+    return {};
+  }
+
+  /// Whether so many ranks share them evenly, or replicate them evenly.
+  constexpr bool splits(std::int64_t ranks) const {
+    shared_counts const s = shared();
+    return local_heads(s.first, ranks) && (s.second == 0 || local_heads(s.second, ranks));
+  }
+
+  /// Channels of the short convolution in one layer, on one rank.
+  ///
+  /// \requires  splits(tp), here and in the next ones
+  constexpr checked channels() const {
+    checked const first = local(shared().first);
+    switch (kind) {
+      case state_kind::gated_delta:
+        return checked{2} * first * key_head_dim + local(value_heads) * value_head_dim;
+      case state_kind::kda: return checked{3} * first * head_dim;
+      case state_kind::mamba1: return first;
+      case state_kind::mamba2: return first * head_dim + checked{2} * local(groups) * state_dim;
+    }
+    return {};
+  }
+
+  /// Elements of the recurrent matrices of one layer, on one rank.
+  constexpr checked cells() const {
+    switch (kind) {
+      case state_kind::gated_delta: return local(value_heads) * key_head_dim * value_head_dim;
+      case state_kind::kda: return local(heads) * head_dim * head_dim;
+      case state_kind::mamba1: return local(inner_dim) * state_dim;
+      case state_kind::mamba2: return local(heads) * head_dim * state_dim;
+    }
+    return {};
+  }
+
   /// Bytes of the convolution tail of one slot, all layers, on one rank.
   constexpr checked conv_bytes() const {
-    checked const channels = checked{2} * local_heads(key_heads, tp).value * key_head_dim +
-                             checked{local_heads(value_heads, tp).value} * value_head_dim;
-    return row_bytes(dtype, channels * (conv_kernel - 1)) * layers;
+    return row_bytes(dtype, channels() * (conv_kernel - 1)) * layers;
   }
 
   /// Bytes of the recurrent matrices of one slot, all layers, on one rank.
-  constexpr checked recurrent_bytes() const {
-    checked const cells =
-        checked{local_heads(value_heads, tp).value} * key_head_dim * value_head_dim;
-    return row_bytes(state_dtype, cells) * layers;
-  }
+  constexpr checked recurrent_bytes() const { return row_bytes(state_dtype, cells()) * layers; }
 
   constexpr lowered lower(lowering const& in, extent* out) const {
     fault_check check{"state"};
     check.positive("layers", layers);
-    check.positive("key_heads", key_heads);
-    check.positive("value_heads", value_heads);
-    check.positive("key_head_dim", key_head_dim);
-    check.positive("value_head_dim", value_head_dim);
+    check_dims(check);
     check.positive("conv_kernel", conv_kernel);
     check.positive("tp", tp);
     check.positive("max_running", max_running);
@@ -70,9 +141,8 @@ struct recurrent_state {
     check.not_negative("sentinel_slots", sentinel_slots);
     if (pinned_slots) { check.positive("slots", pinned_slots->count); }
     if (!check.ok()) { return {.found = check.found}; }
-    if (!local_heads(key_heads, tp) || !local_heads(value_heads, tp)) {
-      check.report(solve_error::kv_head_split, "tp", tp,
-                   "a divisor or a multiple of key_heads and of value_heads");
+    if (!splits(tp)) {
+      check.report(solve_error::kv_head_split, "tp", tp, shared().right);
       return {.found = check.found};
     }
     checked const conv = conv_bytes();
@@ -95,6 +165,32 @@ struct recurrent_state {
                      .unit = pool_unit::slots,
                      .sentinel = sentinel_slots,
                      .extents = 2}};
+  }
+
+ private:
+  constexpr checked local(std::int64_t count) const { return local_heads(count, tp).value; }
+
+  /// The dimensions of the kind are given, and those of others are not.
+  constexpr void check_dims(fault_check& check) const {
+    bool const gated = kind == state_kind::gated_delta;
+    bool const mamba2 = kind == state_kind::mamba2;
+    bool const headed = kind == state_kind::kda || mamba2;
+    auto const dim = [&](text field, std::int64_t value, bool wanted) {
+      if (wanted) {
+        check.positive(field, value);
+      } else if (value != 0) {
+        check.report(solve_error::bad_input, field, value, "absent: it is of another kind");
+      }
+    };
+    dim("key_heads", key_heads, gated);
+    dim("value_heads", value_heads, gated);
+    dim("key_head_dim", key_head_dim, gated);
+    dim("value_head_dim", value_head_dim, gated);
+    dim("heads", heads, headed);
+    dim("head_dim", head_dim, headed);
+    dim("groups", groups, mamba2);
+    dim("inner_dim", inner_dim, kind == state_kind::mamba1);
+    dim("state_dim", state_dim, mamba2 || kind == state_kind::mamba1);
   }
 };
 static_assert(describes_state_pool<recurrent_state>);

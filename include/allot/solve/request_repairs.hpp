@@ -147,9 +147,7 @@ class request_repair_finder {
   }
 
   constexpr bool splits(std::int32_t index, std::int64_t tp) const {
-    if (index < 0) {
-      return local_heads(asked_.state->key_heads, tp) && local_heads(asked_.state->value_heads, tp);
-    }
+    if (index < 0) { return asked_.state->splits(tp); }
     return local_heads(*asked_.kv[index].split_heads(), tp).given;
   }
   constexpr bool try_ranks(std::int32_t index, std::int64_t tp) {
@@ -157,7 +155,10 @@ class request_repair_finder {
   }
   /// Whether so many ranks leave one head each: more of them take no fewer bytes.
   constexpr bool is_one_head(std::int32_t index, std::int64_t tp) const {
-    if (index < 0) { return tp >= asked_.state->key_heads && tp >= asked_.state->value_heads; }
+    if (index < 0) {
+      auto const shared = asked_.state->shared();
+      return tp >= shared.first && tp >= shared.second;
+    }
     return tp >= *asked_.kv[index].split_heads();
   }
 
