@@ -74,7 +74,7 @@ __device__ void write_row(std::byte const* from, element from_dtype, std::byte* 
     } else {
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
-        store_value(at, to_dtype, i, values[i]);
+        store_half(at, to_dtype, i, values[i]);
       }
     }
   }

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     for (std::int32_t piece = first; piece < end; ++piece) {
       value += at.accumulators[row_of(piece) * dim + i] * rescale(at.maxima[row_of(piece)], max);
     }
-    store_value(out, call.out.dtype, i, value * row.factor);
+    store_half(out, call.out.dtype, i, value * row.factor);
   }
   if (threadIdx.x == 0 && call.lse != nullptr) {
     call.lse[request * call.query_heads + head] = row.lse;

@@ -9,6 +9,19 @@ namespace {
 constexpr int warps = 4;
 constexpr float ln_2 = 0.693147180559945309F;
 
+__device__ float load_value(std::byte const* row, element dtype, std::int64_t index) {
+  return dtype == element::fp32 ? reinterpret_cast<float const*>(row)[index]
+                                : load_half(row, dtype, index);
+}
+
+__device__ void store_value(std::byte* row, element dtype, std::int64_t index, float value) {
+  if (dtype == element::fp32) {
+    reinterpret_cast<float*>(row)[index] = value;
+  } else {
+    store_half(row, dtype, index, value);
+  }
+}
+
 /// What a row has of one part: 1 of the largest. +inf is how some say that there was nothing.
 struct part_weights {
   merge_call const& call;

@@ -73,11 +73,16 @@ __global__ void __launch_bounds__(prefill_warps* warp_lanes, 1)
   std::int64_t query_row[row_count];  // -1: there is none
   std::int32_t query_head[row_count];
   kv_range keys{INT32_MAX, 0};  // that any of the rows sees
+  std::int64_t token = first / group;
+  auto in_group = static_cast<std::int32_t>(first % group);
 #pragma unroll
-  for (int row = 0; row < row_count; ++row) {
-    std::int64_t const token = (first + row) / group;
+  for (int row = 0; row < row_count; ++row, ++in_group) {
+    if (in_group == group) {
+      in_group = 0;
+      ++token;
+    }
     query_row[row] = token < tokens ? start + token : -1;
-    query_head[row] = kv_head * group + static_cast<std::int32_t>((first + row) % group);
+    query_head[row] = kv_head * group + in_group;
     if (query_row[row] < 0) { continue; }
     std::int64_t const position = before + token;
     mine.seen[row] = visible_keys(static_cast<std::int32_t>(position < 0           ? -1
@@ -108,8 +113,8 @@ __global__ void __launch_bounds__(prefill_warps* warp_lanes, 1)
         call.out.data + query_row[row] * call.out.row_stride + head * call.out.head_stride;
 #pragma unroll
     for (int i = 0; i < v_share::elements; ++i) {
-      store_value(out, call.out.dtype, v_share::index(lane, i),
-                  mine.accumulator[row][i] * end.factor);
+      store_half(out, call.out.dtype, v_share::index(lane, i),
+                 mine.accumulator[row][i] * end.factor);
     }
     if (lane == 0 && call.lse != nullptr) {
       call.lse[query_row[row] * call.query_heads + head] = end.lse;

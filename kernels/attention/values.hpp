@@ -20,22 +20,18 @@ __host__ __device__ constexpr int bytes_of(element e) {
   return e == element::fp32 ? 4 : e == element::fp8 ? 1 : 2;
 }
 
-/// \param row  fp32, fp16 or bf16 elements
-__device__ inline float load_value(std::byte const* row, element dtype, std::int64_t index) {
-  if (dtype == element::fp32) { return reinterpret_cast<float const*>(row)[index]; }
-  if (dtype == element::fp16) { return __half2float(reinterpret_cast<__half const*>(row)[index]); }
-  return __bfloat162float(reinterpret_cast<__nv_bfloat16 const*>(row)[index]);
+/// \param row  fp16 or bf16 elements
+__device__ inline float load_half(std::byte const* row, element dtype, std::int64_t index) {
+  std::uint16_t const bits = reinterpret_cast<std::uint16_t const*>(row)[index];
+  return dtype == element::fp16 ? __half2float(__ushort_as_half(bits))
+                                : __bfloat162float(__ushort_as_bfloat16(bits));
 }
 
 /// Rounds to the nearest.
-__device__ inline void store_value(std::byte* row, element dtype, std::int64_t index, float value) {
-  if (dtype == element::fp32) {
-    reinterpret_cast<float*>(row)[index] = value;
-  } else if (dtype == element::fp16) {
-    reinterpret_cast<__half*>(row)[index] = __float2half_rn(value);
-  } else {
-    reinterpret_cast<__nv_bfloat16*>(row)[index] = __float2bfloat16_rn(value);
-  }
+__device__ inline void store_half(std::byte* row, element dtype, std::int64_t index, float value) {
+  reinterpret_cast<std::uint16_t*>(row)[index] =
+      dtype == element::fp16 ? __half_as_ushort(__float2half_rn(value))
+                             : __bfloat16_as_ushort(__float2bfloat16_rn(value));
 }
 
 /// The bits of an e4m3: to the nearest, 448 at most, and NaN stays NaN.

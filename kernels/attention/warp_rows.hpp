@@ -26,7 +26,8 @@ struct warp_rows {
   using k_share = lane_share<Element, Shape::head_dim>;
   using v_share = lane_share<Element, Shape::v_head_dim>;
 
-  static constexpr int keys_at_once = 4;  ///< loads in flight
+  /// Loads in flight; rows of 576 leave registers for two.
+  static constexpr int keys_at_once = k_share::elements > 8 ? 2 : 4;
 
   float q[Rows][k_share::elements] = {};
   kv_range seen[Rows] = {};                         ///< keys of each row
@@ -44,7 +45,7 @@ struct warp_rows {
   __device__ void load_q(int row, std::byte const* from, element dtype, int lane) {
 #pragma unroll
     for (int i = 0; i < k_share::elements; ++i) {
-      q[row][i] = load_value(from, dtype, k_share::index(lane, i));
+      q[row][i] = load_half(from, dtype, k_share::index(lane, i));
     }
   }
 
