@@ -3,8 +3,8 @@
 """Runs one GPU test program, on a GPU or on ptxemu under several schedules, or skips it (exit 77).
 
 A schedule is ORDER/BLOCKS/DEFER, the three settings of ptxemu that say in which order warps, blocks and
-asynchronous work run. ALLOT_GPU_SCHEDULES=default|all|SCHEDULE,… chooses other ones than the default,
-which has each order with both block counts and both times of asynchronous work.
+asynchronous work run. ALLOT_GPU_SCHEDULES=default|all|SCHEDULE,… chooses other ones than those of
+`--schedules`; the default has each order with both block counts and both times of asynchronous work.
 
 A program passes when doctest says so and it launched a kernel, under every schedule; on ptxemu its
 summary line must be there, or it ran on something else, and there may be no report. A program with a
@@ -120,7 +120,7 @@ def check_clean(result: subprocess.CompletedProcess) -> None:
 
 
 def run_emulated(args: argparse.Namespace) -> int:
-    schedules = schedules_named(os.environ.get("ALLOT_GPU_SCHEDULES") or "default")
+    schedules = schedules_named(os.environ.get("ALLOT_GPU_SCHEDULES") or args.schedules)
     kernels = 0
     for schedule in schedules:
         order, blocks, defer = schedule.split("/")
@@ -173,6 +173,7 @@ def main(words: list, find=find_device) -> int:
     parser.add_argument("--ptxemu", type=pathlib.Path, metavar="DIR", help="where ptxemu's libcudart.so.13 is")
     parser.add_argument("--cudart", type=pathlib.Path, metavar="DIR", help="where the toolkit's is")
     parser.add_argument("--archs", default="0", metavar="NN,…", help="what the program is built for, such as 80,90")
+    parser.add_argument("--schedules", default="default", metavar="SCHEDULE,…", help="where nobody chooses others")
     parser.add_argument("--seeded", metavar="KIND", help="the report that the program must cause")
     parser.add_argument("command", nargs="*", metavar="PROGRAM", help="after `--`, with its arguments")
     args = parser.parse_args(words)

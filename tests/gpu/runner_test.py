@@ -98,6 +98,14 @@ class Runner(unittest.TestCase):
             with self.assertRaises(SystemExit):
                 self.run_fake(PASSES + LAUNCHES)
 
+    def test_schedules_of_the_test(self):
+        words = ("--schedules", "fwd/1/0,rev/4/1")
+        self.passes("ran 6 kernels on ptxemu, 2 schedules", PASSES + LAUNCHES, *words)
+        os.environ["ALLOT_GPU_SCHEDULES"] = "rand7/2/0"
+        self.passes("ran 3 kernels on ptxemu, 1 schedules", PASSES + LAUNCHES, *words)
+        os.environ["ALLOT_GPU_SCHEDULES"] = "default"
+        self.passes("ran 18 kernels on ptxemu, 6 schedules", PASSES + LAUNCHES, *words)
+
     def test_default_covers(self):
         self.assertEqual(len(set(runner.ALL)), 16)
         self.assertLessEqual(set(runner.DEFAULT), set(runner.ALL))
