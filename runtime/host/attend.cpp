@@ -5,6 +5,7 @@
 
 #include <allot/attention/split_kv.hpp>
 #include <allot/attention/visible.hpp>
+#include <allot/core/rounding.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +18,10 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::int32_t most_v_head_dim = 512;
 
-/// Items of work that each thread can have: some are longer than others.
-constexpr std::int64_t items_per_thread = 4;
+/// Items of work that keep all threads busy: several each, for some are longer than others.
+std::int64_t wanted_items() {
+  return thread_count() == 1 ? 1 : thread_count() * 4;
+}
 
 /// A softmax with its sink, if it has one.
 struct normalised {
@@ -68,10 +71,19 @@ kv_range seen_of(decode_call const& call, std::int32_t request) {
                       call.options.window_tokens, true);
 }
 
-/// The pieces that a part has, of some heads of one KV head's group.
+/// Query heads that one item of work has: of some KV heads, so many of each one's group.
+struct head_block {
+  std::int32_t first_kv_head = 0;
+  std::int32_t kv_heads = 1;
+  std::int32_t first = 0;  // of the first KV head's group, of all query heads
+  std::int32_t heads = 1;
+};
+
+/// The pieces that a part has, of some heads.
 void attend_part(decode_call const& call, pieces const& out, split_part const& part,
-                 std::int32_t kv_head, std::int32_t first_head, std::int32_t end_head,
-                 row_tile& tile) {
+                 head_block const& block, row_tile& tile) {
+  std::int32_t const group = call.query_heads / call.cache.heads;
+  std::int64_t const v_dim = call.cache.v_head_dim;
   for (std::int32_t r = part.first_request; r <= part.last_request; ++r) {
     kv_range const seen = seen_of(call, r);
     std::int32_t const blocks = visible_blocks(seen);
@@ -80,18 +92,25 @@ void attend_part(decode_call const& call, pieces const& out, split_part const& p
     std::int32_t const end = r == part.last_request ? std::min(part.end_block, blocks) : blocks;
     if (from >= end) { continue; }
     std::int64_t const piece = out.first[r] + (is_first ? part.first_piece : 0);
-    std::int64_t const row = piece * call.query_heads + first_head;
+    std::int64_t const row = piece * call.query_heads + block.first;
 
     tile.clear();
-    for (std::int32_t head = first_head; head < end_head; ++head) {
+    for (std::int32_t head = block.first; head < block.first + block.heads; ++head) {
       tile.add(call.q.data + r * call.q.row_stride + head * call.q.head_stride, seen);
     }
-    tile.attend(call.q.dtype, call.tables.pages + r * call.tables.row_stride, kv_head,
-                keys_of_blocks(seen, from, end), out.accumulators + row * call.cache.v_head_dim,
-                call.cache.v_head_dim);
-    for (std::int32_t i = 0; i < tile.rows(); ++i) {
-      out.maxima[row + i] = tile.row(i).maximum;
-      out.sums[row + i] = tile.row(i).sum;
+    tile.attend({.dtype = call.q.dtype,
+                 .query_stride = group * call.q.head_stride,
+                 .pages = call.tables.pages + r * call.tables.row_stride,
+                 .first_kv_head = block.first_kv_head,
+                 .kv_heads = block.kv_heads,
+                 .accumulators = out.accumulators + row * v_dim,
+                 .accumulator_stride = group * v_dim},
+                keys_of_blocks(seen, from, end));
+    for (std::int32_t h = 0; h < block.kv_heads; ++h) {
+      for (std::int32_t i = 0; i < block.heads; ++i) {
+        out.maxima[row + h * group + i] = tile.row(h, i).maximum;
+        out.sums[row + h * group + i] = tile.row(h, i).sum;
+      }
     }
   }
 }
@@ -158,13 +177,16 @@ void attend_queries(prefill_call const& call, row_kernels const& with, std::int3
     }
   }
   std::int32_t const v_dim = call.cache.v_head_dim;
-  tile.attend(call.q.dtype, call.tables.pages + request * call.tables.row_stride, kv_head, span,
-              accumulators, v_dim);
+  tile.attend({.dtype = call.q.dtype,
+               .pages = call.tables.pages + request * call.tables.row_stride,
+               .first_kv_head = kv_head,
+               .accumulators = accumulators},
+              span);
 
   std::int32_t row = 0;
   for (std::int32_t q = first; q < end; ++q) {
     for (std::int32_t head = first_head; head < end_head; ++head, ++row) {
-      row_tile::softmax const part = tile.row(row);
+      row_tile::softmax const part = tile.row(0, row);
       std::byte* const out = call.out.data + q * call.out.row_stride + head * call.out.head_stride;
       float factor = 1.0F;
       float lse = -infinity;
@@ -181,9 +203,10 @@ void attend_queries(prefill_call const& call, row_kernels const& with, std::int3
 
 }  // namespace
 
-std::int64_t host_attention::decode_parts(std::int64_t kv_heads) const {
-  std::int64_t const items = thread_count() == 1 ? 1 : thread_count() * items_per_thread;
-  return (items + kv_heads - 1) / kv_heads;
+/// One KV head's keys are near those of the others, so a part is worked on with all heads at once,
+/// and the parts alone keep all threads busy.
+std::int64_t host_attention::decode_parts(std::int64_t /*kv_heads*/) const {
+  return wanted_items();
 }
 
 void host_attention::decode(decode_call const& call) {
@@ -198,14 +221,24 @@ void host_attention::decode(decode_call const& call) {
   }
   std::int32_t const group = call.query_heads / call.cache.heads;
   tile_shape const shape = tile_shape_of(call.cache, call.query_heads);
-  std::int64_t const of_part = std::int64_t{call.cache.heads} * shape.chunks;
+  // Fewer heads at once where there are few parts.
+  std::int64_t const wanted_blocks = divide_up(wanted_items(), call.split.parts * shape.chunks);
+  std::int64_t const at_once_wanted = divide_up(call.cache.heads, wanted_blocks);
+  auto const at_once = static_cast<std::int32_t>(
+      std::min<std::int64_t>(at_once_wanted, kv_heads_at_once(call.cache, shape.heads)));
+  std::int64_t const blocks = divide_up(call.cache.heads, at_once);
+  std::int64_t const of_part = blocks * shape.chunks;
   each(call.split.parts * of_part, [&](std::int64_t item) {
-    auto const kv_head = static_cast<std::int32_t>(item % of_part / shape.chunks);
+    auto const kv_head = static_cast<std::int32_t>(item % of_part / shape.chunks) * at_once;
     auto const chunk = static_cast<std::int32_t>(item % shape.chunks);
-    std::int32_t const first = kv_head * group + chunk * shape.heads;
-    std::int32_t const end = std::min(first + shape.heads, (kv_head + 1) * group);
+    std::int32_t const in_group = chunk * shape.heads;
     row_tile tile{with, call.cache, call.options};
-    attend_part(call, work, work.parts[item / of_part], kv_head, first, end, tile);
+    attend_part(call, work, work.parts[item / of_part],
+                {.first_kv_head = kv_head,
+                 .kv_heads = std::min(at_once, call.cache.heads - kv_head),
+                 .first = kv_head * group + in_group,
+                 .heads = std::min(shape.heads, group - in_group)},
+                tile);
   });
   each(std::int64_t{call.tables.requests} * call.cache.heads, [&](std::int64_t item) {
     auto const request = static_cast<std::int32_t>(item / call.cache.heads);

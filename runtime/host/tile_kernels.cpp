@@ -8,7 +8,6 @@ namespace allot::runtime::host {
 namespace {
 
 constexpr float infinity = __builtin_inff();
-constexpr std::int32_t cache_line_bytes = 64;
 
 /// Calls f(element_type) for the type that rows have.
 template <class F>
@@ -41,11 +40,8 @@ constexpr std::int32_t padded_rows(std::int32_t rows) {
   return rows > 8 ? 16 : rows > 4 ? 8 : rows > 2 ? 4 : rows;
 }
 
-// -- queries
-// ----------------------------------------------------------------------------------------
-
-void pack_queries(float* out, std::byte const* const* rows, std::int32_t count, std::int32_t dim,
-                  element dtype) {
+void pack_queries(float* out, std::byte const* const* rows, std::int64_t offset, std::int32_t count,
+                  std::int32_t dim, element dtype) {
   with_element(dtype, [=](auto type) {
     constexpr element of = decltype(type)::value;
     for (std::int32_t first = 0; first < count; first += block_rows) {
@@ -54,11 +50,14 @@ void pack_queries(float* out, std::byte const* const* rows, std::int32_t count, 
       std::int32_t const columns = padded < lanes ? lanes / padded : 1;
       float* const block = out + static_cast<std::int64_t>(first) * dim;
       for (std::int32_t r = 0; r < padded; ++r) {
-        auto const* const from = r < left ? elements_of<of>(rows[first + r]) : nullptr;
-        for (std::int32_t d = 0; d < dim; d += columns) {
-          float* const to = block + d * padded + r * columns;
-          for (std::int32_t i = 0; i < columns; ++i) {
-            to[i] = r < left ? stored<of>::load(from[d + i]) : 0.0F;
+        for (std::int32_t d = 0; d < dim; d += lanes) {
+          alignas(64) float some[lanes] = {};
+          if (r < left) { store(some, load_elements<of>(rows[first + r] + offset, d)); }
+          for (std::int32_t i = 0; i < lanes; i += columns) {
+            float* const to = block + (d + i) * padded + r * columns;
+            for (std::int32_t j = 0; j < columns; ++j) {
+              to[j] = some[i + j];
+            }
           }
         }
       }
@@ -66,45 +65,63 @@ void pack_queries(float* out, std::byte const* const* rows, std::int32_t count, 
   });
 }
 
-// -- keys and values
-// --------------------------------------------------------------------------------
-
-template <int Bytes>
-void fetch(std::byte const* row) {
-  for (std::int32_t at = 0; at < Bytes; at += cache_line_bytes) {
-    __builtin_prefetch(row + at, 0, 2);
+/// Fetches rows line by line, a few at each step of other work: all at once they would wait for
+/// each other, and the work for them.
+class line_fetcher {
+ public:
+  /// \param steps  in which all shall be fetched
+  line_fetcher(rows_ahead const& what, std::int32_t steps)
+      : row_{what.rows},
+        end_{what.rows + what.count},
+        offset_{what.offset},
+        row_bytes_{what.row_bytes} {
+    std::int32_t const lines = what.count * ((row_bytes_ + line_bytes - 1) / line_bytes);
+    lines_a_step_ = (lines + steps - 1) / steps;
   }
-}
 
-/// Rows of a tile to fp32, while those of the next tile are fetched.
-template <element Element, int Dim>
-void load_rows(float* out, std::byte const* const* rows, std::int32_t count, std::int64_t stride,
-               std::byte const* const* next, std::int32_t next_count) {
-  constexpr int bytes = Dim * static_cast<int>(sizeof(typename stored<Element>::bits));
-  for (std::int32_t t = 0; t < count; ++t) {
-    auto const* const from = elements_of<Element>(rows[t]);
-    float* const to = out + t * stride;
-    for (int d = 0; d < Dim; ++d) {
-      to[d] = stored<Element>::load(from[d]);
+  void step() {
+    for (std::int32_t i = 0; i < lines_a_step_ && row_ != end_; ++i) {
+      __builtin_prefetch(*row_ + offset_ + at_, 0, 2);
+      at_ += line_bytes;
+      if (at_ >= row_bytes_) {
+        at_ = 0;
+        ++row_;
+      }
     }
-    if (t < next_count) { fetch<bytes>(next[t]); }
   }
-  for (std::int32_t t = count; t < next_count; ++t) {
-    fetch<bytes>(next[t]);
+
+ private:
+  static constexpr std::int32_t line_bytes = 64;
+  std::byte const* const* row_;
+  std::byte const* const* end_;
+  std::int64_t offset_;
+  std::int32_t row_bytes_;
+  std::int32_t at_ = 0;
+  std::int32_t lines_a_step_;
+};
+
+/// Rows of a tile to fp32.
+template <element Element, int Dim>
+void load_rows(float* out, std::byte const* const* rows, std::int64_t offset, std::int32_t count) {
+  for (std::int32_t t = 0; t < count; ++t) {
+    for (int d = 0; d < Dim; d += lanes) {
+      store(out + d, load_elements<Element>(rows[t] + offset, d));
+    }
+    out += Dim;
   }
 }
-
-// -- scores
-// -----------------------------------------------------------------------------------------
 
 /// scores[t][r] = query r · key t
 template <int Rows, int Dim>
-void multiply_keys(float* scores, float const* queries, float const* keys, std::int32_t tokens) {
+void multiply_keys(float* scores, float const* queries, float const* keys, std::int32_t tokens,
+                   rows_ahead const& next) {
   using block = row_block<Rows>;
+  line_fetcher ahead{next, tokens / block::tokens * (Dim / block::columns)};
   for (std::int32_t t = 0; t < tokens; t += block::tokens) {
     float const* const key = keys + static_cast<std::int64_t>(t) * Dim;
     floats sums[block::tokens][block::vectors] = {};
     for (int d = 0; d < Dim; d += block::columns) {
+      ahead.step();
       floats query[block::vectors];
       for (int v = 0; v < block::vectors; ++v) {
         query[v] = load(queries + d * Rows + v * lanes);
@@ -145,6 +162,16 @@ void join_lanes(float* lanes_of_rows, Join join) {
   }
 }
 
+/// scores[t][r] *= scales[t]
+template <int Rows>
+void multiply_rows(float* scores, float const* scales, std::int32_t tokens) {
+  for (std::int32_t t = 0; t < tokens; ++t) {
+    for (int r = 0; r < Rows; ++r) {
+      scores[t * Rows + r] *= scales[t];
+    }
+  }
+}
+
 void mask(float* scores, std::int32_t rows, std::int32_t padded, std::int32_t const* first,
           std::int32_t const* end, std::int32_t tokens) {
   for (std::int32_t t = 0; t < tokens; ++t) {
@@ -167,27 +194,14 @@ void soften(tile_work const& work, std::int32_t row, std::int32_t tokens, float*
   constexpr int vectors = width / lanes;
   std::int32_t const count = tokens * Rows;
 
+  if (work.k_scales != nullptr) { multiply_rows<Rows>(scores, work.k_scales, work.tokens); }
   floats const scale = every(work.scale);
+  floats const cap = every(work.soft_cap);
   if (work.soft_cap > 0) {
-    floats const cap = every(work.soft_cap);
-    if (work.k_scales != nullptr) {
-      for (std::int32_t t = 0; t < work.tokens; ++t) {
-        for (int r = 0; r < Rows; ++r) {
-          scores[t * Rows + r] *= work.k_scales[t];
-        }
-      }
-    }
     for (std::int32_t i = 0; i < count; i += lanes) {
       store(scores + i, cap * hyperbolic_tangent(load(scores + i) * scale / cap));
     }
   } else {
-    if (work.k_scales != nullptr) {
-      for (std::int32_t t = 0; t < work.tokens; ++t) {
-        for (int r = 0; r < Rows; ++r) {
-          scores[t * Rows + r] *= work.k_scales[t];
-        }
-      }
-    }
     for (std::int32_t i = 0; i < count; i += lanes) {
       store(scores + i, load(scores + i) * scale);
     }
@@ -245,17 +259,8 @@ void soften(tile_work const& work, std::int32_t row, std::int32_t tokens, float*
     work.maxima[row + r] = maxima[r];
     work.sums[row + r] = work.sums[row + r] * rescale[r] + sums[r];
   }
-  if (work.v_scales != nullptr) {
-    for (std::int32_t t = 0; t < work.tokens; ++t) {
-      for (int r = 0; r < Rows; ++r) {
-        scores[t * Rows + r] *= work.v_scales[t];
-      }
-    }
-  }
+  if (work.v_scales != nullptr) { multiply_rows<Rows>(scores, work.v_scales, work.tokens); }
 }
-
-// -- weighted values
-// --------------------------------------------------------------------------------
 
 /// Vectors of a row that are summed at a time, for so many rows at a time.
 template <int Rows, int Dim>
@@ -270,8 +275,10 @@ constexpr int value_vectors() {
 template <int Rows, int Dim>
 void multiply_values(float* out, std::int64_t out_stride, float const* rescale,
                      float const* weights, std::int32_t weight_stride, float const* values,
-                     std::int64_t value_stride, std::int32_t first, std::int32_t end) {
+                     std::int64_t value_stride, std::int32_t first, std::int32_t end,
+                     line_fetcher& fetcher) {
   constexpr int vectors = value_vectors<Rows, Dim>();
+  line_fetcher ahead = fetcher;  // in registers
   static_assert(Dim % (vectors * lanes) == 0);
   for (int d = 0; d < Dim; d += vectors * lanes) {
     floats sums[Rows][vectors];
@@ -281,6 +288,7 @@ void multiply_values(float* out, std::int64_t out_stride, float const* rescale,
       }
     }
     for (std::int32_t t = first; t < end; ++t) {
+      ahead.step();
       floats value[vectors];
       for (int v = 0; v < vectors; ++v) {
         value[v] = load(values + t * value_stride + d + v * lanes);
@@ -298,6 +306,7 @@ void multiply_values(float* out, std::int64_t out_stride, float const* rescale,
       }
     }
   }
+  fetcher = ahead;
 }
 
 /// Calls f(std::integral_constant-like rows) for a block of so many rows.
@@ -317,9 +326,17 @@ void with_rows(std::int32_t rows, F f) {
   }
 }
 
+/// Steps that `weigh_values` makes, about.
+template <int Dim>
+constexpr std::int32_t value_steps(std::int32_t rows, std::int32_t tokens) {
+  std::int32_t const passes = rows < 4 ? rows : rows / 4;
+  return passes * tokens * (Dim / (lanes * value_vectors<4, Dim>()));
+}
+
 template <int Dim>
 void weigh_values(tile_work const& work, std::int32_t row, std::int32_t rows, float const* weights,
-                  std::int32_t padded, float const* rescale, std::int64_t value_stride) {
+                  std::int32_t padded, float const* rescale, std::int64_t value_stride,
+                  line_fetcher& ahead) {
   std::int64_t const stride = work.accumulator_stride;
   float* const out = work.accumulators + row * stride;
   std::int32_t r = 0;
@@ -329,87 +346,91 @@ void weigh_values(tile_work const& work, std::int32_t row, std::int32_t rows, fl
       std::int32_t const first = work.seen_first[row + r];
       std::int32_t const end = work.seen_end[row + r];
       multiply_values<1, Dim>(out + r * stride, stride, rescale + r, weights + r, padded,
-                              work.tokens_fp32, value_stride, first, end);
+                              work.tokens_fp32, value_stride, first, end, ahead);
     }
     return;
   }
   for (; r + 4 <= rows; r += 4) {
     multiply_values<4, Dim>(out + r * stride, stride, rescale + r, weights + r, padded,
-                            work.tokens_fp32, value_stride, 0, work.tokens);
+                            work.tokens_fp32, value_stride, 0, work.tokens, ahead);
   }
   for (; r + 2 <= rows; r += 2) {
     multiply_values<2, Dim>(out + r * stride, stride, rescale + r, weights + r, padded,
-                            work.tokens_fp32, value_stride, 0, work.tokens);
+                            work.tokens_fp32, value_stride, 0, work.tokens, ahead);
   }
   for (; r < rows; ++r) {
     multiply_values<1, Dim>(out + r * stride, stride, rescale + r, weights + r, padded,
-                            work.tokens_fp32, value_stride, 0, work.tokens);
+                            work.tokens_fp32, value_stride, 0, work.tokens, ahead);
   }
 }
-
-// -- rows
-// -------------------------------------------------------------------------------------------
 
 void load_row(float* out, void const* row, std::int32_t dim, element dtype) {
   with_element(dtype, [=](auto type) {
     constexpr element of = decltype(type)::value;
-    auto const* const from = elements_of<of>(row);
-    for (std::int32_t d = 0; d < dim; ++d) {
-      out[d] = stored<of>::load(from[d]);
+    std::int32_t d = 0;
+    for (; d + lanes <= dim; d += lanes) {
+      store(out + d, load_elements<of>(row, d));
     }
+    store_some<element::fp32>(out, d, dim - d, load_some<of>(row, d, dim - d));
   });
 }
 
 void store_row(void* row, float const* from, std::int32_t dim, element dtype, float factor) {
   with_element(dtype, [=](auto type) {
     constexpr element of = decltype(type)::value;
-    auto* const to = elements_of<of>(row);
-    for (std::int32_t d = 0; d < dim; ++d) {
-      to[d] = stored<of>::store(from[d] * factor);
+    std::int32_t d = 0;
+    for (; d + lanes <= dim; d += lanes) {
+      store_elements<of>(row, d, load(from + d) * factor);
     }
+    store_some<of>(row, d, dim - d, load_some<element::fp32>(from, d, dim - d) * factor);
   });
 }
 
 void add_row(float* out, float const* from, std::int32_t dim, float factor) {
-  for (std::int32_t d = 0; d < dim; ++d) {
-    out[d] += from[d] * factor;
+  constexpr element fp32 = element::fp32;
+  std::int32_t d = 0;
+  for (; d + lanes <= dim; d += lanes) {
+    store(out + d, load(out + d) + load(from + d) * factor);
+  }
+  store_some<fp32>(out, d, dim - d,
+                   load_some<fp32>(out, d, dim - d) + load_some<fp32>(from, d, dim - d) * factor);
+}
+
+template <element To, element From>
+void convert_row(std::byte* to, std::byte const* from, std::int32_t dim, float scale) {
+  for (std::int32_t d = 0; d < dim; d += lanes) {
+    floats const x = load_elements<From>(from, d);
+    store_elements<To>(to, d, To == element::fp8 ? x / scale : x);
   }
 }
 
 void append_row(std::byte* to, element to_dtype, std::byte const* from, element from_dtype,
                 std::int32_t dim, float scale) {
+  if (to_dtype == from_dtype) {
+    __builtin_memcpy(to, from, static_cast<std::size_t>(dim) * 2);
+    return;
+  }
   with_element(from_dtype, [=](auto from_type) {
-    constexpr element source = decltype(from_type)::value;
-    auto const* const in = elements_of<source>(static_cast<void const*>(from));
     with_element(to_dtype, [=](auto to_type) {
-      constexpr element target = decltype(to_type)::value;
-      auto* const out = elements_of<target>(static_cast<void*>(to));
-      for (std::int32_t d = 0; d < dim; ++d) {
-        if constexpr (source == target) {
-          out[d] = in[d];
-        } else if constexpr (target == element::fp8) {
-          out[d] = stored<target>::store(stored<source>::load(in[d]) / scale);
-        } else {
-          out[d] = stored<target>::store(stored<source>::load(in[d]));
-        }
-      }
+      convert_row<decltype(to_type)::value, decltype(from_type)::value>(to, from, dim, scale);
     });
   });
 }
 
 float largest_of_row(std::byte const* from, element dtype, std::int32_t dim) {
-  // Magnitudes are in the order of their bits.
-  std::uint32_t most = 0;
-  auto const* const bits = elements_of<element::bf16>(from);  // or fp16: 16 bits, either way
-  std::uint32_t const end = dtype == element::fp16 ? 0x7C00U : 0x7F80U;
-  for (std::int32_t d = 0; d < dim; ++d) {
-    std::uint32_t const magnitude = bits[d] & 0x7FFFU;
-    std::uint32_t const finite = magnitude < end ? magnitude : 0;
-    most = finite > most ? finite : most;
-  }
-  auto const narrow = static_cast<std::uint16_t>(most);
-  return dtype == element::fp16 ? stored<element::fp16>::load(narrow)
-                                : stored<element::bf16>::load(narrow);
+  float most = 0;
+  with_element(dtype, [&](auto type) {
+    floats largest{};
+    for (std::int32_t d = 0; d < dim; d += lanes) {
+      floats const x = load_elements<decltype(type)::value>(from, d);
+      floats const magnitude = x < 0.0F ? -x : x;
+      largest = magnitude < infinity ? larger(magnitude, largest) : largest;
+    }
+    for (int i = 0; i < lanes; ++i) {
+      most = largest[i] > most ? largest[i] : most;
+    }
+  });
+  return most;
 }
 
 }  // namespace
@@ -419,9 +440,9 @@ void attend_tile(tile_work const& work) {
   constexpr int head_dim = Shape::head_dim;
   constexpr int v_head_dim = Shape::v_head_dim;
   constexpr element of = Type::value;
-  load_rows<of, head_dim>(work.tokens_fp32, work.k, work.tokens, head_dim, work.next_k,
-                          work.next_tokens);
+  load_rows<of, head_dim>(work.tokens_fp32, work.k, work.k_offset, work.tokens);
   alignas(64) float rescale[most_rows];
+  rows_ahead const none{};
   for (std::int32_t row = 0; row < work.rows; row += block_rows) {
     with_rows(work.rows - row, [&](auto rows) {
       constexpr int padded = decltype(rows)::value;
@@ -429,20 +450,21 @@ void attend_tile(tile_work const& work) {
       std::int32_t const tokens = (work.tokens + together - 1) / together * together;
       float* const scores = work.weights + row * tile_tokens;
       multiply_keys<padded, head_dim>(scores, work.queries + row * head_dim, work.tokens_fp32,
-                                      tokens);
+                                      tokens, row == 0 ? work.next_k : none);
       soften<padded>(work, row, tokens, scores, rescale + row);
     });
   }
   std::int64_t value_stride = head_dim;
   if (!work.v_is_k) {
     value_stride = v_head_dim;
-    load_rows<of, v_head_dim>(work.tokens_fp32, work.v, work.tokens, v_head_dim, work.next_v,
-                              work.next_tokens);
+    load_rows<of, v_head_dim>(work.tokens_fp32, work.v, work.v_offset, work.tokens);
   }
+  line_fetcher ahead{work.v_is_k ? none : work.next_v,
+                     value_steps<v_head_dim>(work.rows, work.tokens)};
   for (std::int32_t row = 0; row < work.rows; row += block_rows) {
     std::int32_t const rows = work.rows - row < block_rows ? work.rows - row : block_rows;
     weigh_values<v_head_dim>(work, row, rows, work.weights + row * tile_tokens, padded_rows(rows),
-                             rescale + row, value_stride);
+                             rescale + row, value_stride, ahead);
   }
 }
 

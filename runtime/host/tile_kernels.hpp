@@ -19,16 +19,27 @@ inline constexpr std::int32_t tile_tokens = 64;
 inline constexpr std::int32_t most_rows = 64;
 inline constexpr std::int32_t block_rows = 16;
 
-/// One tile of tokens, and the rows of queries that attend to it.
+/// Rows of tokens that will be needed soon, to be fetched while others are worked on: row i is the
+/// `row_bytes` from `rows[i] + offset` on.
+struct rows_ahead {
+  std::byte const* const* rows = nullptr;
+  std::int64_t offset = 0;
+  std::int32_t count = 0;
+  std::int32_t row_bytes = 0;
+};
+
+/// One tile of tokens of one KV head, and the rows of queries that attend to it.
 struct tile_work {
-  std::byte const* const* k = nullptr;       ///< [tokens] rows of one KV head, all of them attended
-  std::byte const* const* v = nullptr;       ///< [tokens]; not read where V is K
-  float const* k_scales = nullptr;           ///< [tokens]; null: 1
-  float const* v_scales = nullptr;           ///< [tokens]; null: 1
-  std::byte const* const* next_k = nullptr;  ///< [next_tokens] of the next tile: to be fetched
-  std::byte const* const* next_v = nullptr;  ///< [next_tokens]
-  std::int32_t tokens = 0;                   ///< [1, tile_tokens]
-  std::int32_t next_tokens = 0;
+  std::byte const* const* k =
+      nullptr;  ///< [tokens] rows of the first KV head, all of them attended
+  std::byte const* const* v = nullptr;  ///< [tokens]; not read where V is K
+  std::int64_t k_offset = 0;            ///< bytes from the row of the first KV head to this one's
+  std::int64_t v_offset = 0;
+  float const* k_scales = nullptr;  ///< [tokens]; null: 1
+  float const* v_scales = nullptr;  ///< [tokens]; null: 1
+  rows_ahead next_k{};
+  rows_ahead next_v{};      ///< not looked at where V is K
+  std::int32_t tokens = 0;  ///< [1, tile_tokens]
   bool v_is_k = false;
 
   std::int32_t rows = 0;                     ///< [1, most_rows]
@@ -51,13 +62,15 @@ struct tile_work {
 template <class Level, class Shape, class Type>
 void attend_tile(tile_work const& work);
 
-/// The rest, which is not worth an instance for each length of a row.
+/// The rest, which is not worth an instance for each length of a row. Those of queries and of the
+/// cache have multiples of 16 elements.
 struct row_kernels {
   /// Lays rows of queries as `attend_tile` reads them, as fp32.
   ///
-  /// \param out  [rows, rounded up to 16; dim]
-  void (*pack_queries)(float* out, std::byte const* const* rows, std::int32_t count,
-                       std::int32_t dim, element dtype);
+  /// \param out     [rows; dim], the rows rounded up to 1, 2, 4, 8 or a multiple of 16
+  /// \param offset  bytes that are added to the address of each row
+  void (*pack_queries)(float* out, std::byte const* const* rows, std::int64_t offset,
+                       std::int32_t count, std::int32_t dim, element dtype);
 
   /// out[i] = row[i], for any of fp32, fp16, bf16, fp8.
   void (*load)(float* out, void const* row, std::int32_t dim, element dtype);

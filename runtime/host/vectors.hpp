@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 #include <cstdint>
 
 /// Vectors of fp32 as wide as the level has registers, and what scores need of them. In the unnamed
@@ -17,6 +21,7 @@ constexpr int lanes = 4;
 #endif
 
 typedef float floats __attribute__((vector_size(lanes * 4)));
+typedef std::uint64_t pairs __attribute__((vector_size(lanes * 4)));
 typedef std::uint32_t words __attribute__((vector_size(lanes * 4)));
 
 floats load(float const* p) {
@@ -47,23 +52,25 @@ struct count_up<0, I...> {
 };
 using lane_indices = typename count_up<lanes>::type;
 
-template <int Count, int... I>
-floats repeat(float const* p, indices<I...>) {
-  typedef float part __attribute__((vector_size(Count * 4)));
-  part x;
-  __builtin_memcpy(&x, p, sizeof x);
-  return __builtin_shufflevector(x, x, (I % Count)...);
-}
-
-/// Count floats, over and over.
+/// Count floats, over and over: a load that the processor repeats by itself. g++ 12 does not see
+/// that in a shuffle of what was loaded, hence the intrinsics.
 template <int Count>
 floats repeat(float const* p) {
   if constexpr (Count == 1) {
     return every(*p);
   } else if constexpr (Count == lanes) {
     return load(p);
+  } else if constexpr (Count == 2) {
+    std::uint64_t two;
+    __builtin_memcpy(&two, p, sizeof two);
+    return (floats)(pairs{} + two);
   } else {
-    return repeat<Count>(p, lane_indices{});
+#if defined(__AVX512F__)
+    return Count == 4 ? (floats)_mm512_broadcast_f32x4(_mm_loadu_ps(p))
+                      : (floats)_mm512_broadcast_f32x8(_mm256_loadu_ps(p));
+#elif defined(__AVX__)
+    return (floats)_mm256_broadcast_ps(reinterpret_cast<__m128 const*>(p));
+#endif
   }
 }
 
