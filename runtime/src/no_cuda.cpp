@@ -25,6 +25,12 @@ int cuda_device_count() noexcept {
 std::string cuda_device_name(int) {
   return {};
 }
+cuda_device_facts cuda_device(int) {
+  return {};
+}
+std::string why_no_cuda_device() {
+  return "the library was built without CUDA";
+}
 
 device_resource::device_resource(int device) : device_{device} {
   refuse("device_resource");

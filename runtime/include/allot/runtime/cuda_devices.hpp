@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace allot::runtime {
@@ -18,5 +19,21 @@ int cuda_device_count() noexcept;
 ///
 /// \param device  in [0, cuda_device_count())
 std::string cuda_device_name(int device);
+
+/// A GPU, as plans want to know it.
+struct cuda_device_facts {
+  std::string name;                     ///< as above; empty when there is no such device
+  std::int32_t compute_capability = 0;  ///< 90: of 9.0
+  std::int32_t processors = 0;          ///< SMs
+  std::int64_t total_bytes = 0;
+  std::int64_t free_bytes = -1;  ///< that no process has taken; -1 when the device does not say
+};
+
+/// \param device  in [0, cuda_device_count())
+/// \cost          the first call for a device takes some of its memory, and keeps it (a context)
+cuda_device_facts cuda_device(int device);
+
+/// Why `cuda_device_count()` is 0, in CUDA's words or ours; empty when it is not.
+std::string why_no_cuda_device();
 
 }  // namespace allot::runtime
