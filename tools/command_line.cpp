@@ -54,9 +54,12 @@ class plain_formatter : public CLI::FormatterBase {
     if (command == "plan") { return "MODEL --free BYTES [OPTION]..."; }
     if (command == "solve") { return "[FILE]"; }
     if (command == "verify") { return "[--device[=N]] [FILE]"; }
+    if (command == "doctor") { return "[--json] [--bytes]"; }
     return "COMMAND";
   }
 };
+
+constexpr char commands[] = "plan, solve, verify or doctor";
 
 template <class Value>
 Value named(std::string const& option, std::string const& text,
@@ -205,7 +208,11 @@ void add_plan(CLI::App& app, plan_options& out) {
 /// Says what is wrong with a word that nothing takes.
 std::string unexpected(CLI::App const& app, std::string const& word) {
   auto const name = word.substr(0, word.find('='));
-  if (!name.starts_with('-')) { return name + ": not expected here; one input at a time"; }
+  if (!name.starts_with('-')) {
+    bool const takes_input =
+        !app.get_options([](CLI::Option const* one) { return one->get_positional(); }).empty();
+    return name + ": not expected here" + (takes_input ? "; one input at a time" : "");
+  }
   auto const out = name + ": no such option of `allot " + app.get_name() + "`";
   std::vector<std::string> known;
   for (auto const* option : app.get_options()) {
@@ -252,7 +259,13 @@ command read_command_line(int argc, char const* const* argv) {
   auto* const device_option =
       verify_app->add_flag("--device{0}", device, "allocate on GPU N (0); else in host memory")
           ->group("Where");
-  for (auto* const one : {plan_app, solve_app, verify_app}) {
+  doctor_options doctor;
+  auto* const doctor_app = app.add_subcommand("doctor", doctor_text);
+  doctor_app->footer(doctor_footer);
+  doctor_app->add_flag("--json", doctor.json, "print one JSON object")->group("Output");
+  doctor_app->add_flag("--bytes", doctor.exact_bytes, "print exact bytes instead of GiB")
+      ->group("Output");
+  for (auto* const one : {plan_app, solve_app, verify_app, doctor_app}) {
     one->group("Commands");
     one->set_help_flag("--help,-h", "print this help")->group("Output");
   }
@@ -272,17 +285,17 @@ command read_command_line(int argc, char const* const* argv) {
     auto const* const chosen = *plan_app     ? plan_app
                                : *solve_app  ? solve_app
                                : *verify_app ? verify_app
+                               : *doctor_app ? doctor_app
                                              : nullptr;
     bool const number = file.find_first_not_of("0123456789") == std::string::npos;
     if (*verify_app && !device_option->empty() && number) {
       throw usage_error("--device " + file + ": a number follows an equals sign: --device=" + file);
     }
     if (chosen != nullptr) { throw usage_error(unexpected(*chosen, chosen->remaining().front())); }
-    throw usage_error(std::string{argv[1]} + ": no such command; expected plan, solve or verify");
+    throw usage_error(std::string{argv[1]} + ": no such command; expected " + commands);
   } catch (CLI::RequiredError const&) {
-    throw usage_error(argc < 2 ? std::string{"expected a command: plan, solve or verify"}
-                               : std::string{argv[1]} +
-                                     ": no such command; expected plan, solve or verify");
+    throw usage_error(argc < 2 ? std::string{"expected a command: "} + commands
+                               : std::string{argv[1]} + ": no such command; expected " + commands);
   } catch (CLI::ArgumentMismatch const& error) {
     auto const name = std::string{error.what()};
     throw usage_error(name.substr(0, name.find(':')) + ": its value is missing");
@@ -294,6 +307,10 @@ command read_command_line(int argc, char const* const* argv) {
   if (*verify_app) {
     out.verify = verify_options{.file = file};
     if (!device_option->empty()) { out.verify->device = device_number(device); }
+    return out;
+  }
+  if (*doctor_app) {
+    out.doctor = doctor;
     return out;
   }
   if (plan.model.empty()) {

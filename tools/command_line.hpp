@@ -2,6 +2,7 @@
 // The command line of `allot`.
 #pragma once
 
+#include "doctor_options.hpp"
 #include "plan_options.hpp"
 #include "verify_options.hpp"
 
@@ -16,6 +17,7 @@ struct command {
   std::optional<plan_options> plan;       ///< `allot plan`
   std::optional<std::string> solve_from;  ///< `allot solve`: a file, or "-"
   std::optional<verify_options> verify;   ///< `allot verify`
+  std::optional<doctor_options> doctor;   ///< `allot doctor`
 };
 
 /// \errors throws `option_error`, or `usage_error` when the command line cannot be read at all

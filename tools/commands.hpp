@@ -3,6 +3,7 @@
 // does not fit, 2 the input is wrong.
 #pragma once
 
+#include "doctor_options.hpp"
 #include "plan_options.hpp"
 #include "verify_options.hpp"
 
@@ -18,5 +19,8 @@ namespace allot::tools {
 
 /// `allot verify`: allocates what `solve` would plan, and answers whether it is as it was planned.
 [[nodiscard]] int run_verify(verify_options const& options);
+
+/// `allot doctor`: prints what this machine and this allot offer.
+[[nodiscard]] int run_doctor(doctor_options const& options);
 
 }  // namespace allot::tools

@@ -11,7 +11,7 @@ inline constexpr char top_footer[] =
     "\n"
     "Exit status: 0 it fits (solve, verify: every line was answered), 1 it does not\n"
     "fit (verify: what was planned could not be allocated), 2 the input is wrong (an\n"
-    "option, a model, a request).";
+    "option, a model, a request). doctor: 0.";
 inline constexpr char plan_text[] =
     "Says whether MODEL fits one GPU, and how its memory is best split between the\n"
     "KV cache, recurrent states and a cache of experts.";
@@ -51,10 +51,21 @@ inline constexpr char verify_footer[] =
     "Example\n"
     "  allot verify --device requests.jsonl";
 
+inline constexpr char doctor_text[] =
+    "Says what this machine offers to plans and to the runtime: memory of the host,\n"
+    "GPUs and what is free of them, and the attention kernels of this allot.";
+inline constexpr char doctor_footer[] =
+    "Looks, and changes nothing. Where a GPU is used for the first time it keeps some\n"
+    "of its memory until the command ends.\n"
+    "\n"
+    "Colours are used on a terminal only, and never when NO_COLOR is set.\n"
+    "Exit status: 0, with a GPU or without; 2 the input is wrong.";
+
 inline constexpr char command_list[] =
     "\nCommands:\n"
     "  plan MODEL --free BYTES   does a model fit one GPU, and how is it split?\n"
     "  solve [FILE]              answer solve requests, JSON Lines in and out\n"
-    "  verify [FILE]             allocate what solve plans, and measure it\n";
+    "  verify [FILE]             allocate what solve plans, and measure it\n"
+    "  doctor                    what do this machine and this allot offer?\n";
 
 }  // namespace allot::tools

@@ -20,6 +20,7 @@ int run(int argc, char const* const* argv) {
   }
   if (asked.plan) { return run_plan(*asked.plan); }
   if (asked.verify) { return run_verify(*asked.verify); }
+  if (asked.doctor) { return run_doctor(*asked.doctor); }
   return run_solve(*asked.solve_from);
 }
 

@@ -16,8 +16,8 @@ FREE = ["--free", "24GiB"]
 
 # arguments, parts of the message
 OPTIONS = [
-    ([], ["expected a command", "plan, solve or verify"]),
-    (["frob"], ["frob", "no such command", "plan, solve or verify"]),
+    ([], ["expected a command", "plan, solve, verify or doctor"]),
+    (["frob"], ["frob", "no such command", "plan, solve, verify or doctor"]),
     (["plan"], ["MODEL", "missing", "config.json"]),
     (["plan", QWEN], ["--free: missing", "--free 24GiB"]),
     (["plan", QWEN, "--free"], ["--free", "value is missing"]),
@@ -118,11 +118,12 @@ class Errors(unittest.TestCase):
         self.assertGreaterEqual(statuses[0], 2)
 
     def test_help_is_complete_and_narrow(self):
-        top, plan, solve = (run(*a).out for a in (["--help"], ["plan", "--help"], ["solve", "-h"]))
-        for text in (top, plan, solve):
+        asked = (["--help"], ["plan", "--help"], ["solve", "-h"], ["verify", "-h"], ["doctor", "-h"])
+        top, plan, *others = (run(*a).out for a in asked)
+        for text in (top, plan, *others):
             self.assertLessEqual(max(map(len, text.splitlines())), 80)
             self.assertIn("Exit status", text)
-        for command in ("plan", "solve"):
+        for command in ("plan", "solve", "verify", "doctor"):
             self.assertIn(command, top)
         for option in ("--free BYTES", "--ratio", "--weights BYTES", "--context TOKENS",
                        "--max-running", "--page-tokens", "--kv-dtype", "--expert-format", "--tp",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """verify_device_test.py ALLOT PTXEMU_LIBDIR VECTORS: `allot verify --device` answers what it answers
-for host memory, and says what the card lacks. On ptxemu, whose card is as large as is asked for."""
+for host memory, and says what the card lacks; `allot doctor` sees the card. On ptxemu, whose card is
+as large as is asked for."""
 
 import json
 import os
@@ -20,6 +21,14 @@ def verify(requests, *options, memory="16G"):
         env={**os.environ, "LD_LIBRARY_PATH": library, "PTXEMU_STRICT": "1", "PTXEMU_MEM": memory})
     assert "PTXEMU summary: 0 reports" in done.stderr or not options, done.stderr
     return done.returncode, [json.loads(x) for x in done.stdout.splitlines()]
+
+
+def doctor(memory):
+    """What `allot doctor` says of the card."""
+    library = LIBDIR + os.pathsep + os.environ.get("LD_LIBRARY_PATH", "")
+    done = subprocess.run([ALLOT, "doctor", "--json"], capture_output=True, text=True, check=True,
+                          env={**os.environ, "LD_LIBRARY_PATH": library, "PTXEMU_MEM": memory})
+    return json.loads(done.stdout)["cuda"]
 
 
 requests = [json.loads(x)["req"] for x in (Path(VECTORS) / "solve_wide.jsonl").read_text().splitlines()]
@@ -45,3 +54,8 @@ assert held["ok"] and held["peak_bytes"] <= 8 << 20, held
 status, _ = verify([], "--device=7")
 assert status == 2, status
 print(f"{tried} plans were allocated on the device as on the host")
+
+card = {"name": "ptxemu (compute capability 9.0)", "compute_capability": "9.0", "processors": 4,
+        "total_bytes": 64 << 20, "free_bytes": 64 << 20}
+seen = doctor("64M")
+assert seen == {"built": True, "why_no_device": None, "devices": [card]}, seen
