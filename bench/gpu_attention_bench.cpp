@@ -171,12 +171,14 @@ struct effort {
 /// Times `call(layer)` of the layers of a step.
 template <class Call>
 void time_calls(benchmark::State& bench, gpu& on, effort const& each, Call call) {
+  call(0);  // loads the kernels, which is not for a capture
+  on.work.wait();
   captured const step{on.stream.handle, [&] {
                         for (std::int32_t layer = 0; layer < step_layers; ++layer) {
                           call(layer);
                         }
                       }};
-  step.launch();  // the first one loads the kernels
+  step.launch();
   on.work.wait();
   double seconds = 0;  // of one call, added up
   for (auto _ : bench) {
