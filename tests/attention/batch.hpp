@@ -21,6 +21,7 @@ class cached_batch {
 
   allot::kv_tables tables() const;
   kv_pool const& pool() const { return pool_; }
+  kv_pool& pool() { return pool_; }  ///< to write other numbers, and `upload` them
   std::int32_t const* row(std::size_t request) const {
     return table_.data() + static_cast<std::int64_t>(request) * stride_;
   }
@@ -58,6 +59,53 @@ struct call_rows {
   score_rules rules(attention_shape const& s, std::int32_t query_head) const;
 
   static float untouched();  ///< what lse holds before
+};
+
+/// A workspace of exactly the bytes that are asked for.
+class decode_workspace {
+ public:
+  decode_workspace(attention_shape const& s, std::int64_t bytes, dice& d);
+
+  std::byte* data() const { return memory_.data(); }
+  std::int64_t bytes() const { return bytes_; }
+  bool canary_lives() const;
+
+ private:
+  std::int64_t bytes_;
+  bool has_canary_;
+  on_card<std::byte> memory_;
+};
+
+/// The decode of a shape: everything that the call names.
+struct decode_trial {
+  explicit decode_trial(attention_shape const& shape);
+
+  allot::decode_call call() const;
+  void run() { the_card().attend.decode(call()); }
+  void judge_rows(judge& found, std::string const& run = "") const;
+
+  attention_shape s;
+  dice d;
+  cached_batch cached;
+  call_rows rows;
+  allot::split_kv split;
+  decode_workspace memory;
+};
+
+/// The prefill of a shape.
+struct prefill_trial {
+  explicit prefill_trial(attention_shape const& shape);
+
+  allot::prefill_call call() const;
+  void run() { the_card().attend.prefill(call()); }
+  void judge_rows(judge& found) const;
+
+  attention_shape s;
+  dice d;
+  cached_batch cached;
+  call_rows rows;
+  std::vector<std::int32_t> starts;  ///< first query row of each request, and the end
+  on_card<std::int32_t> starts_on_card;
 };
 
 /// Runs the call of a shape, and says what is wrong.

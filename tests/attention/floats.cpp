@@ -2,7 +2,6 @@
 #include "floats.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -91,16 +90,6 @@ float const* numbers(element e) {
   return (e == element::fp16 ? fp16 : e == element::bf16 ? bf16 : fp8).data();
 }
 
-code load(std::byte const* from, element e) {
-  code out = 0;
-  std::memcpy(&out, from, static_cast<std::size_t>(allot::bits_of(e) / 8));  // little-endian
-  return out;
-}
-
-void store(std::byte* to, element e, code bits) {
-  std::memcpy(to, &bits, static_cast<std::size_t>(allot::bits_of(e) / 8));
-}
-
 std::vector<float> load_row(std::byte const* from, element e, std::int64_t dim) {
   std::vector<float> out(static_cast<std::size_t>(dim));
   if (e == element::fp32) {
@@ -108,11 +97,28 @@ std::vector<float> load_row(std::byte const* from, element e, std::int64_t dim) 
     return out;
   }
   float const* const all = numbers(e);
-  std::int64_t const unit = allot::bits_of(e) / 8;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = all[load(from + static_cast<std::int64_t>(i) * unit, e)];
-  }
+  auto const take = [&](auto bits) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+      out[i] = all[bits];
+    }
+  };
+  e == element::fp8 ? take(std::uint8_t{}) : take(std::uint16_t{});
   return out;
+}
+
+void store_row(std::byte* to, element e, std::vector<code> const& row) {
+  auto const put = [&](auto bits) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      bits = static_cast<decltype(bits)>(row[i]);
+      std::memcpy(to + i * sizeof bits, &bits, sizeof bits);
+    }
+  };
+  if (e == element::fp32) {
+    put(std::uint32_t{});
+  } else {
+    e == element::fp8 ? put(std::uint8_t{}) : put(std::uint16_t{});
+  }
 }
 
 }  // namespace attention_test

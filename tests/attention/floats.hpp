@@ -3,7 +3,9 @@
 
 #include <allot/policy/element.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 /// What the bits of a stored element mean, from the definitions of the formats: nothing here, and
@@ -25,10 +27,18 @@ bool is_nan(element e, code bits);
 /// The numbers of all codes of a format of at most 16 bits.  // [2^bits]
 float const* numbers(element e);
 
-code load(std::byte const* from, element e);
-void store(std::byte* to, element e, code bits);
+inline code load(std::byte const* from, element e) {
+  code out = 0;
+  std::memcpy(&out, from, static_cast<std::size_t>(allot::bits_of(e) / 8));  // little-endian
+  return out;
+}
 
-/// A row as numbers.
+inline void store(std::byte* to, element e, code bits) {
+  std::memcpy(to, &bits, static_cast<std::size_t>(allot::bits_of(e) / 8));
+}
+
+/// A row as numbers; a row of codes.
 std::vector<float> load_row(std::byte const* from, element e, std::int64_t dim);
+void store_row(std::byte* to, element e, std::vector<code> const& row);
 
 }  // namespace attention_test

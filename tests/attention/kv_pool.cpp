@@ -31,7 +31,7 @@ std::int64_t kv_pool::row_bytes(plane rows) const {
 kv_pool::kv_pool(kv_shape const& shape, kv_placing const& placing, dice& d)
     : shape_{shape},
       placing_{placing},
-      first_page_{placing.sentinels_at_back ? 0 : placing.sentinel_pages} {
+      first_page_{placing.pages_before + (placing.sentinels_at_back ? 0 : placing.sentinel_pages)} {
   if (placing.how == laid::by_hand) {
     lay_by_hand(d);
   } else {
@@ -67,9 +67,9 @@ kv_pool::kv_pool(kv_shape const& shape, kv_placing const& placing, dice& d)
   cache_.v_scale = shape_.v_scale;
 }
 
-void kv_pool::add_block(std::byte* data, std::int64_t bytes) {
-  blocks_.push_back(
-      {data, std::vector<std::byte>(static_cast<std::size_t>(bytes), placing_.poison), {}});
+void kv_pool::add_block(std::byte* data, std::int64_t bytes, std::int64_t before) {
+  auto const held = static_cast<std::size_t>(bytes - before);
+  blocks_.push_back({data, before, std::vector<std::byte>(held, placing_.poison), {}});
 }
 
 /// Planes of one block each, or K and V and their scales in one another's gaps.
@@ -100,13 +100,15 @@ void kv_pool::lay_by_hand(dice& d) {
   page_stride_ = page_bytes + gap(16);
   block_stride_ = block_pages_ * page_stride_ + gap(16);
 
-  std::int32_t const last = all_pages() - 1;
-  std::int64_t const to_last =
-      last / block_pages_ * block_stride_ + last % block_pages_ * page_stride_;
+  auto const to_page = [&](std::int32_t page) {
+    return page / block_pages_ * block_stride_ + page % block_pages_ * page_stride_;
+  };
+  rt::memory_resource& from = placing_.pages_before > 0 ? the_card().sparse : the_card().memory;
   for (int b = 0; b < (together ? 1 : 4); ++b) {
-    std::int64_t const bytes = to_last + page_bytes;
-    memory_.emplace_back(the_card().memory, together || rows_[b].block >= 0 ? bytes : 0);
-    add_block(memory_.back().data(), memory_.back().bytes());
+    bool const has = together || rows_[b].block >= 0;
+    std::int64_t const bytes = has ? to_page(all_pages() - 1) + page_bytes : 0;
+    memory_.emplace_back(from, bytes);
+    add_block(memory_.back().data(), bytes, has ? to_page(placing_.pages_before) : 0);
   }
 }
 
@@ -121,19 +123,20 @@ std::int64_t kv_pool::offset_of(plane rows, std::int32_t page, std::int32_t toke
 std::byte const* kv_pool::at(plane rows, std::int32_t page, std::int32_t token,
                              std::int32_t head) const {
   auto const block = static_cast<std::size_t>(rows_[index(rows)].block);
-  return blocks_[block].image.data() + offset_of(rows, page, token, head);
+  return blocks_[block].image.data() + offset_of(rows, page, token, head) - blocks_[block].before;
 }
 
 std::byte const* kv_pool::on_card_at(plane rows, std::int32_t page, std::int32_t token,
                                      std::int32_t head) const {
   auto const block = static_cast<std::size_t>(rows_[index(rows)].block);
-  return blocks_[block].taken.data() + offset_of(rows, page, token, head);
+  return blocks_[block].taken.data() + offset_of(rows, page, token, head) - blocks_[block].before;
 }
 
 void kv_pool::take_card() {
   for (block& b : blocks_) {
     b.taken.resize(b.image.size());
-    the_card().work.download(b.taken.data(), b.data, static_cast<std::int64_t>(b.taken.size()));
+    the_card().work.download(b.taken.data(), b.data + b.before,
+                             static_cast<std::int64_t>(b.taken.size()));
   }
   the_card().work.wait();
 }
@@ -143,14 +146,9 @@ std::byte* kv_pool::at(plane rows, std::int32_t page, std::int32_t token, std::i
 }
 
 void kv_pool::write_token(dice& d, std::int32_t page, std::int32_t token, double gain) {
-  std::int64_t const unit = allot::bits_of(shape_.dtype) / 8;
   auto const write = [&](plane p, std::int64_t dim, double by) {
     for (std::int32_t head = 0; head < shape_.heads; ++head) {
-      std::byte* to = at(p, page, token, head);
-      for (code const c : draw_row(d, shape_.dtype, dim, by)) {
-        store(to, shape_.dtype, c);
-        to += unit;
-      }
+      store_row(at(p, page, token, head), shape_.dtype, draw_row(d, shape_.dtype, dim, by));
     }
   };
   auto const write_scales = [&](plane p) {
@@ -168,7 +166,8 @@ void kv_pool::write_token(dice& d, std::int32_t page, std::int32_t token, double
 
 void kv_pool::upload() {
   for (block const& b : blocks_) {
-    the_card().work.upload(b.data, b.image.data(), static_cast<std::int64_t>(b.image.size()));
+    the_card().work.upload(b.data + b.before, b.image.data(),
+                           static_cast<std::int64_t>(b.image.size()));
   }
   the_card().work.wait();
 }
@@ -176,7 +175,7 @@ void kv_pool::upload() {
 std::string kv_pool::changed() const {
   for (block const& b : blocks_) {
     std::vector<std::byte> got(b.image.size());
-    the_card().work.download(got.data(), b.data, static_cast<std::int64_t>(got.size()));
+    the_card().work.download(got.data(), b.data + b.before, static_cast<std::int64_t>(got.size()));
     the_card().work.wait();
     auto const other = std::mismatch(got.begin(), got.end(), b.image.begin()).first;
     if (other != got.end()) {

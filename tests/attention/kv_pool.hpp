@@ -38,6 +38,7 @@ struct kv_placing {
   bool second_pool = false;            ///< of an arena: half the anchor's page, two in a block
   std::int32_t block_pages = 1;        ///< by hand
   bool gaps = false;                   ///< by hand
+  std::int32_t pages_before = 0;       ///< by hand: ids before the first one, that take no memory
   std::byte poison{0xFF};              ///< of every byte that no token has
 };
 
@@ -54,7 +55,9 @@ class kv_pool {
   allot::kv_cache const& cache() const { return cache_; }  ///< what operators are told
   std::int32_t first_page() const { return first_page_; }
   std::int32_t end_page() const { return first_page_ + placing_.usable_pages; }
-  std::int32_t all_pages() const { return placing_.usable_pages + placing_.sentinel_pages; }
+  std::int32_t all_pages() const {  ///< ids below it have a place
+    return placing_.pages_before + placing_.usable_pages + placing_.sentinel_pages;
+  }
   bool gives_out(std::int64_t page) const { return first_page() <= page && page < end_page(); }
 
   std::byte* at(plane rows, std::int32_t page, std::int32_t token, std::int32_t head);
@@ -76,6 +79,7 @@ class kv_pool {
  private:
   struct block {
     std::byte* data = nullptr;  // on the card
+    std::int64_t before = 0;    // bytes that the image does not have
     std::vector<std::byte> image{};
     std::vector<std::byte> taken{};  // what was on the card
   };
@@ -91,7 +95,8 @@ class kv_pool {
   void lay_in_arena();
   template <allot::arrangement Arranged, class Family>
   void lay_in(Family const& family, allot::kv_page const& page);
-  void add_block(std::byte* data, std::int64_t bytes);
+  /// \param before  bytes of it that no page is in
+  void add_block(std::byte* data, std::int64_t bytes, std::int64_t before = 0);
 
   kv_shape shape_;
   kv_placing placing_;

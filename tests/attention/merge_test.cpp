@@ -54,8 +54,7 @@ struct merge_memory {
   merge_memory(merge_shape const& s, dice& d)
       : part{s.odd ? scattered(d, s.part_dtype, s.rows, s.heads, s.dim)
                    : packed(s.part_dtype, s.rows, s.heads, s.dim)} {
-    std::int64_t const unit = part.unit();
-    part_stride = part.bytes() + (s.gap_between_parts ? d.roll(1, 9) * unit : 0);
+    part_stride = part.bytes() + (s.gap_between_parts ? d.roll(1, 9) * part.unit() : 0);
     image.assign(static_cast<std::size_t>(s.parts * part_stride), rows_on_card::filling);
     for (std::int32_t p = 0; p < s.parts; ++p) {
       for (std::int32_t r = 0; r < s.rows; ++r) {
@@ -67,11 +66,7 @@ struct merge_memory {
               dead && d.chance(50) ? std::vector<code>(static_cast<std::size_t>(s.dim),
                                                        nearest_code(s.part_dtype, std::nan("")))
                                    : draw_row(d, s.part_dtype, s.dim);
-          std::byte* to = image.data() + at(p, r, h);
-          for (code const c : row) {
-            store(to, s.part_dtype, c);
-            to += unit;
-          }
+          store_row(image.data() + at(p, r, h), s.part_dtype, row);
         }
       }
     }

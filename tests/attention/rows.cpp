@@ -75,11 +75,7 @@ rows_on_card::rows_on_card(rows_place place)
     : place_{place}, image_(static_cast<std::size_t>(place.bytes()), filling), memory_{image_} {}
 
 void rows_on_card::set(std::int64_t row, std::int64_t head, std::vector<code> const& values) {
-  std::byte* to = image_.data() + place_.at(row, head);
-  for (code const c : values) {
-    store(to, place_.dtype, c);
-    to += place_.unit();
-  }
+  store_row(image_.data() + place_.at(row, head), place_.dtype, values);
 }
 
 std::string rows_on_card::changed_beside(std::vector<std::byte> got, std::int64_t first,

@@ -42,7 +42,11 @@ void shape_source::draw_cache(attention_shape& s) {
     s.kv.v_scale = s.kv.v_is_k ? s.kv.k_scale : static_cast<float>(d_.roll(2, 50)) / 16.0F;
   }
   s.kv.page_tokens = page_tokens_.draw(d_);
-  s.group = latent() ? latent_groups_.draw(d_) : groups_.draw(d_);
+  s.requests.resize(static_cast<std::size_t>(request_counts_.draw(d_)));
+  // Many requests of many heads would take too long.
+  s.group = s.requests.size() > 2 ? d_.roll32(1, latent() ? 5 : 8)
+            : latent()            ? latent_groups_.draw(d_)
+                                  : groups_.draw(d_);
   s.kv.heads = latent() ? (d_.chance(90) ? 1 : 2) : heads_.draw(d_);
   while (s.kv.heads > 1 && s.kv.heads * s.group > (prefill() ? 64 : 128)) {
     --s.kv.heads;
@@ -68,7 +72,7 @@ void shape_source::draw_call(attention_shape& s) {
 }
 
 void shape_source::draw_requests(attention_shape& s) {
-  auto count = static_cast<std::size_t>(request_counts_.draw(d_));
+  std::size_t count = s.requests.size();
   std::int64_t const a_token =
       std::int64_t{s.query_heads()} * (s.kv.head_dim + s.kv.v_head_dim);  // and query row
   std::int64_t const a_cached_token =
@@ -81,11 +85,11 @@ void shape_source::draw_requests(attention_shape& s) {
     return n * tokens * a_token * rows <= limits_.work &&
            n * (tokens + s.kv.page_tokens) * a_cached_token <= limits_.pool_bytes;
   };
-  while (count > 1 && !fits(worth)) {
-    --count;
+  while (rows > 2 && !fits(worth)) {
+    rows = rows * 2 / 3;
   }
-  while (rows > 1 && !fits(worth)) {
-    rows = rows / 2;
+  while (count > 3 && !fits(worth)) {
+    --count;
   }
   std::int32_t longest = limits_.longest;
   while (longest > 8 && !fits(longest)) {

@@ -9,43 +9,63 @@ namespace {
 constexpr std::size_t canary_bytes = 64;
 constexpr std::byte canary{0x5C};
 
-/// A workspace of exactly the bytes that are asked for.
-class decode_workspace {
- public:
-  decode_workspace(attention_shape const& s, std::int64_t bytes, dice& d)
-      : bytes_{bytes},
-        has_canary_{s.canary},
-        memory_{bytes + (s.canary ? std::int64_t{canary_bytes} : 0)} {
-    if (s.before == workspace::unwritten && !s.canary) { return; }
-    std::vector<std::byte> all(static_cast<std::size_t>(memory_.bytes()), std::byte{0xFF});
-    if (s.before == workspace::garbage) {
-      for (std::byte& b : all) {
-        b = static_cast<std::byte>(d.engine());
-      }
+allot::split_kv split_of(attention_shape const& s) {
+  auto const requests = static_cast<std::int64_t>(s.requests.size());
+  if (s.parts == 0) { return the_card().attend.split_for(requests, s.kv.heads); }
+  return {.requests = requests, .parts = s.parts, .splits_per_request = s.splits_per_request};
+}
+
+std::int64_t workspace_bytes(attention_shape const& s, allot::split_kv const& split) {
+  return (*allot::decode_workspace_bytes(split, s.query_heads(), s.kv.v_head_dim)).count;
+}
+
+}  // namespace
+
+decode_workspace::decode_workspace(attention_shape const& s, std::int64_t bytes, dice& d)
+    : bytes_{bytes},
+      has_canary_{s.canary},
+      memory_{bytes + (s.canary ? std::int64_t{canary_bytes} : 0)} {
+  if (s.before == workspace::unwritten && !s.canary) { return; }
+  std::vector<std::byte> all(static_cast<std::size_t>(memory_.bytes()), std::byte{0xFF});
+  if (s.before == workspace::garbage) {
+    for (std::byte& b : all) {
+      b = static_cast<std::byte>(d.engine());
     }
-    std::fill(all.begin() + bytes, all.end(), canary);
-    memory_.write(all);
   }
+  std::fill(all.begin() + bytes, all.end(), canary);
+  memory_.write(all);
+}
 
-  std::byte* data() const { return memory_.data(); }
-  std::int64_t bytes() const { return bytes_; }
+bool decode_workspace::canary_lives() const {
+  if (!has_canary_) { return true; }
+  std::vector<std::byte> end(canary_bytes);
+  the_card().work.download(end.data(), memory_.data() + bytes_, canary_bytes);
+  the_card().work.wait();
+  return std::all_of(end.begin(), end.end(), [](std::byte b) { return b == canary; });
+}
 
-  bool canary_lives() const {
-    if (!has_canary_) { return true; }
-    std::vector<std::byte> end(canary_bytes);
-    the_card().work.download(end.data(), memory_.data() + bytes_, canary_bytes);
-    the_card().work.wait();
-    return std::all_of(end.begin(), end.end(), [](std::byte b) { return b == canary; });
-  }
+decode_trial::decode_trial(attention_shape const& shape)
+    : s{shape},
+      d{shape.seed},
+      cached{s, d},
+      rows{s, static_cast<std::int64_t>(s.requests.size()), d},
+      split{split_of(s)},
+      memory{s, workspace_bytes(s, split), d} {}
 
- private:
-  std::int64_t bytes_;
-  bool has_canary_;
-  on_card<std::byte> memory_;
-};
+allot::decode_call decode_trial::call() const {
+  return {.cache = cached.pool().cache(),
+          .tables = cached.tables(),
+          .q = rows.q.in(),
+          .out = rows.out.out(),
+          .lse = rows.wants_lse ? rows.lse.data() : nullptr,
+          .options = rows.options(s),
+          .split = split,
+          .workspace = memory.data(),
+          .workspace_bytes = memory.bytes(),
+          .query_heads = s.query_heads()};
+}
 
-void judge_rows(judge& found, attention_shape const& s, cached_batch const& cached,
-                call_rows const& rows, char const* run) {
+void decode_trial::judge_rows(judge& found, std::string const& run) const {
   std::vector<std::byte> const got = rows.out.read();
   std::vector<float> const lse = rows.lse.read();
   std::string const changed = rows.out.changed_beside(got, 0, rows.out.place().rows);
@@ -60,10 +80,9 @@ void judge_rows(judge& found, attention_shape const& s, cached_batch const& cach
                                          rows.rules(s, query_head), s.out_dtype);
         std::vector<float> const out = load_row(got.data() + rows.out.place().at(row, query_head),
                                                 s.out_dtype, s.kv.v_head_dim);
-        std::size_t const at =
+        auto const at =
             r * static_cast<std::size_t>(s.query_heads()) + static_cast<std::size_t>(query_head);
-        found.row(std::string{run} + "request " + std::to_string(r) + " head " +
-                      std::to_string(query_head),
+        found.row(run + "request " + std::to_string(r) + " head " + std::to_string(query_head),
                   wanted, out, rows.wants_lse ? &lse[at] : nullptr);
         if (!rows.wants_lse && lse[at] != call_rows::untouched()) {
           found.fail("an lse was written that nobody wants");
@@ -73,56 +92,29 @@ void judge_rows(judge& found, attention_shape const& s, cached_batch const& cach
   }
 }
 
-}  // namespace
-
 judge try_decode(attention_shape const& s) {
-  dice d{s.seed};
   judge found;
-  card& on = the_card();
-  cached_batch const cached{s, d};
-  auto const requests = static_cast<std::int64_t>(s.requests.size());
-  call_rows const rows{s, requests, d};
-  allot::split_kv split{
-      .requests = requests, .parts = s.parts, .splits_per_request = s.splits_per_request};
-  if (s.parts == 0) { split = on.attend.split_for(requests, s.kv.heads); }
-  std::int64_t const bytes =
-      (*allot::decode_workspace_bytes(split, s.query_heads(), s.kv.v_head_dim)).count;
-  decode_workspace const memory{s, bytes, d};
-
-  allot::decode_call call{.cache = cached.pool().cache(),
-                          .tables = cached.tables(),
-                          .q = rows.q.in(),
-                          .out = rows.out.out(),
-                          .lse = rows.wants_lse ? rows.lse.data() : nullptr,
-                          .options = rows.options(s),
-                          .split = split,
-                          .workspace = memory.data(),
-                          .workspace_bytes = memory.bytes(),
-                          .query_heads = s.query_heads()};
-  on.attend.decode(call);
-  judge_rows(found, s, cached, rows, "");
-
+  decode_trial trial{s};
+  trial.run();
+  trial.judge_rows(found);
   if (s.twice) {
-    std::vector<std::byte> const once = rows.out.read();
-    std::vector<float> const lse = rows.lse.read();
-    on.attend.decode(call);
-    if (rows.out.read() != once || rows.lse.read() != lse) {
+    std::vector<std::byte> const once = trial.rows.out.read();
+    std::vector<float> const lse = trial.rows.lse.read();
+    trial.run();
+    if (trial.rows.out.read() != once || trial.rows.lse.read() != lse) {
       found.fail("the same call gave other bits");
     }
-    std::string const changed = cached.pool().changed();
+    std::string const changed = trial.cached.pool().changed();
     if (!changed.empty()) { found.fail(changed); }
   }
-  if (s.reuse_split && requests > 0) {  // the next layer: other queries, the same cut
-    call_rows const next{s, requests, d};
-    call.q = next.q.in();
-    call.out = next.out.out();
-    call.lse = next.wants_lse ? next.lse.data() : nullptr;
-    call.options = next.options(s);
+  if (s.reuse_split && !s.requests.empty()) {  // the next layer: other queries, the same cut
+    trial.rows = call_rows{s, static_cast<std::int64_t>(s.requests.size()), trial.d};
+    allot::decode_call call = trial.call();
     call.reuse_split = true;
-    on.attend.decode(call);
-    judge_rows(found, s, cached, next, "next layer, ");
+    the_card().attend.decode(call);
+    trial.judge_rows(found, "next layer, ");
   }
-  if (!memory.canary_lives()) { found.fail("bytes behind the workspace were written to"); }
+  if (!trial.memory.canary_lives()) { found.fail("bytes behind the workspace were written to"); }
   return found;
 }
 
