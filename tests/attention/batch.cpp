@@ -31,7 +31,7 @@ cached_batch::cached_batch(attention_shape const& s, dice& d)
       stride_{s.table_stride},
       columns_{s.columns},
       table_(static_cast<std::size_t>(table_ids(s)), -1),
-      pages_on_card_{table_ids(s)} {
+      pages_on_card_{on_card<std::int32_t>::unwritten(table_ids(s))} {
   for (request_shape const& r : s.requests) {
     kv_len_.push_back(r.kv_len);
     used_.push_back((r.tokens + s.kv.page_tokens - 1) / s.kv.page_tokens);

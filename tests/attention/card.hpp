@@ -37,8 +37,11 @@ class on_card {
     write(values);
   }
   /// Memory that nobody has written to.
-  explicit on_card(std::int64_t count)
-      : memory_{the_card().memory, count * static_cast<std::int64_t>(sizeof(T))} {}
+  static on_card unwritten(std::int64_t count) {
+    on_card out;
+    out.memory_ = rt::buffer{the_card().memory, count * static_cast<std::int64_t>(sizeof(T))};
+    return out;
+  }
 
   T* data() const { return reinterpret_cast<T*>(memory_.data()); }
   std::int64_t bytes() const { return memory_.bytes(); }

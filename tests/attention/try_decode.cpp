@@ -24,7 +24,7 @@ std::int64_t workspace_bytes(attention_shape const& s, allot::split_kv const& sp
 decode_workspace::decode_workspace(attention_shape const& s, std::int64_t bytes, dice& d)
     : bytes_{bytes},
       has_canary_{s.canary},
-      memory_{bytes + (s.canary ? std::int64_t{canary_bytes} : 0)} {
+      memory_{on_card<std::byte>::unwritten(bytes + (s.canary ? std::int64_t{canary_bytes} : 0))} {
   if (s.before == workspace::unwritten && !s.canary) { return; }
   std::vector<std::byte> all(static_cast<std::size_t>(memory_.bytes()), std::byte{0xFF});
   if (s.before == workspace::garbage) {
