@@ -32,6 +32,7 @@ struct findings {
   static std::vector<runtime::cuda_device_facts> all_devices() {
     std::vector<runtime::cuda_device_facts> out;
     int const count = runtime::cuda_device_count();
+    out.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
       out.push_back(runtime::cuda_device(i));
     }

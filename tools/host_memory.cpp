@@ -32,9 +32,9 @@ std::optional<std::int64_t> kilobytes_of(std::string const& name, std::string co
 /// be named as it is outside, where no file can be found: its own limit is then at the mount
 /// itself.
 void take_limits(host_memory& out, std::string const& mount, std::string group,
-                 std::string const& name) {
+                 std::string const& file) {
   for (;;) {
-    auto const limit = number_in(mount + group + "/" + name);
+    auto const limit = number_in(mount + group + file);
     if (limit && (!out.limit_bytes || *limit < *out.limit_bytes)) { out.limit_bytes = limit; }
     auto const parent = group.rfind('/');
     if (parent == std::string::npos) { return; }
@@ -60,9 +60,9 @@ host_memory read_host_memory(std::string const& root) {
     auto const controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     auto const group = line.substr(second + 1);
     if (controllers == ",,") {
-      take_limits(out, root + "/sys/fs/cgroup", group, "memory.max");
+      take_limits(out, root + "/sys/fs/cgroup", group, "/memory.max");
     } else if (controllers.find(",memory,") != std::string::npos) {
-      take_limits(out, root + "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+      take_limits(out, root + "/sys/fs/cgroup/memory", group, "/memory.limit_in_bytes");
     }
   }
   // Version 1 writes "no limit" as a number that no machine has.
