@@ -34,7 +34,10 @@ std::optional<std::int64_t> kilobytes_of(std::string const& name, std::string co
 void take_limits(host_memory& out, std::string const& mount, std::string group,
                  std::string const& file) {
   for (;;) {
-    auto const limit = number_in(mount + group + file);
+    auto place = mount;
+    place += group;
+    place += file;
+    auto const limit = number_in(place);
     if (limit && (!out.limit_bytes || *limit < *out.limit_bytes)) { out.limit_bytes = limit; }
     auto const parent = group.rfind('/');
     if (parent == std::string::npos) { return; }
