@@ -46,7 +46,8 @@ class on_card {
   T* data() const { return reinterpret_cast<T*>(memory_.data()); }
   std::int64_t bytes() const { return memory_.bytes(); }
 
-  void write(std::vector<T> const& values) {
+  /// What the array holds; the array stays where it is.
+  void write(std::vector<T> const& values) const {
     the_card().work.upload(memory_.data(), values.data(), memory_.bytes());
     the_card().work.wait();
   }

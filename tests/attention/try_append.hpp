@@ -17,7 +17,8 @@ class appended {
   rows_on_card k, v;
   std::vector<std::int64_t> slots;
 
-  allot::append_call call(kv_pool const& pool);  ///< uploads what it names
+  allot::append_call call(kv_pool const& pool);              ///< uploads what it names
+  void write_slots() const { slots_on_card_.write(slots); }  ///< others for the same call
 
  private:
   on_card<std::int64_t> slots_on_card_;
