@@ -56,6 +56,8 @@ def install(prefix: pathlib.Path) -> None:
     kind = ["--default-library=static" if way == "cmake-package" else "--default-library=shared"]
     run(meson, "setup", f"--prefix={prefix}", "--libdir=lib", *kind, *off, *runtime_option, build, source_root)
     targets = [target["name"] for target in json.loads(run(meson, "introspect", "--targets", build))]
+    # Parts of the runtime are compiled apart, with other arguments, and become a part of it.
+    targets = [name for name in targets if not name.startswith("allot-host")]
     expect("targets of the library", targets, ["allot-runtime"] if with_runtime else [])
     run(meson, "install", "-C", build)
     expected = ["share/cmake/allot/allotConfig.cmake", "share/cmake/allot/allotConfigVersion.cmake"]
