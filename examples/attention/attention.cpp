@@ -30,8 +30,8 @@ namespace {
 constexpr std::int64_t query_heads = 8;
 constexpr gqa family{.layers = 1, .kv_heads = 2, .head_dim = 64, .page_tokens = 16};
 constexpr tokens longest{1024};
-constexpr split_kv most_split{.requests = 1,
-                              .parts = 1024};  // as many parts as any backend asks for
+// Fewer parts than `split_for` says are as right, and more leave some empty.
+constexpr split_kv most_split{.requests = 1, .parts = 1024};
 
 constexpr auto table = make_table<arrangement::page_major>(
     family, charge{"block table", *runtime::block_table::bytes_for(family.paging(), 1, longest)},
@@ -51,8 +51,7 @@ float number(std::uint16_t bf16_bits) {
 }
 
 /// Rows of heads, one behind the other.  // [rows, heads, head_dim]
-template <class Byte>
-head_rows<Byte> rows_at(Byte* data, std::int64_t heads) {
+head_rows<std::byte> rows_at(std::byte* data, std::int64_t heads) {
   return {data, heads * family.head_dim * 2, family.head_dim * 2, element::bf16};
 }
 
@@ -109,26 +108,19 @@ void serve(runtime::memory_resource& memory, runtime::memory_resource& staging,
     if (!blocks.set_kv_len(0, tokens{length})) { return false; }
     blocks.upload();
 
-    std::byte const* const kept_k = k.data();
-    std::byte const* const kept_v = v.data();
-    std::byte const* const kept_q = q.data();
     attend.append({.cache = layer,
-                   .k = rows_at(kept_k, layer.heads),
-                   .v = rows_at(kept_v, layer.heads),
+                   .k = rows_at(k.data(), layer.heads).as_const(),
+                   .v = rows_at(v.data(), layer.heads).as_const(),
                    .slots = reinterpret_cast<std::int64_t const*>(slots.data()),
                    .tokens = static_cast<std::int32_t>(count)});
-    kv_tables const tables{.pages = blocks.device_data(),
-                           .kv_len = blocks.device_kv_len(),
-                           .row_stride = blocks.columns(),
-                           .columns = static_cast<std::int32_t>(blocks.columns()),
-                           .requests = 1};
+    kv_tables const tables = runtime::tables_of(blocks, 1);
     if (count > 1) {
       std::int32_t const starts[] = {0, static_cast<std::int32_t>(count)};
       work.upload(q_start.data(), starts, sizeof starts);
       attend.prefill({.cache = layer,
                       .tables = tables,
                       .q_start = reinterpret_cast<std::int32_t const*>(q_start.data()),
-                      .q = rows_at(kept_q, query_heads),
+                      .q = rows_at(q.data(), query_heads).as_const(),
                       .out = rows_at(out.data(), query_heads),
                       .query_rows = static_cast<std::int32_t>(count),
                       .query_heads = query_heads});
@@ -136,7 +128,7 @@ void serve(runtime::memory_resource& memory, runtime::memory_resource& staging,
     } else {
       attend.decode({.cache = layer,
                      .tables = tables,
-                     .q = rows_at(kept_q, query_heads),
+                     .q = rows_at(q.data(), query_heads).as_const(),
                      .out = rows_at(out.data(), query_heads),
                      .split = split,
                      .workspace = workspace.data(),

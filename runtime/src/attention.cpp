@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 
 namespace allot::runtime {
 namespace {
@@ -42,9 +43,16 @@ constexpr rows_fields out_fields{"out.data", "out.row_stride", "out.head_stride"
 constexpr rows_fields parts_fields{"parts.data", "parts.row_stride", "parts.head_stride",
                                    "parts.dtype"};
 
+/// How many rows there are, and what they hold.
+struct rows_shape {
+  std::int64_t rows;
+  std::int64_t heads;
+  std::int64_t dim;
+};
+
 template <class Byte>
 void check_rows(call_check const& check, rows_fields const& fields, head_rows<Byte> const& rows,
-                floats allowed) {
+                floats allowed, rows_shape const& shape) {
   bool const half = rows.dtype == element::fp16 || rows.dtype == element::bf16;
   if (!half && !(allowed == floats::any && rows.dtype == element::fp32)) {
     check.refuse(fields.dtype, name_of(rows.dtype),
@@ -54,6 +62,15 @@ void check_rows(call_check const& check, rows_fields const& fields, head_rows<By
   check.address(fields.data, rows.data, unit);
   check.multiple_of(fields.row_stride, rows.row_stride, unit);
   check.multiple_of(fields.head_stride, rows.head_stride, unit);
+  call_check::extent_of_rows const along_rows{fields.row_stride, rows.row_stride, shape.rows};
+  call_check::extent_of_rows const along_heads{fields.head_stride, rows.head_stride, shape.heads};
+  std::int64_t const row = shape.dim * unit;
+  if constexpr (std::is_const_v<Byte>) {
+    check.not_closer(along_rows, row);
+    check.not_closer(along_heads, row);
+  } else {
+    check.apart(along_rows, along_heads, row);
+  }
 }
 
 void check_tables(call_check const& check, kv_tables const& tables) {
@@ -152,8 +169,12 @@ void attention::append(append_call const& call) const {
   check.at_least("tokens", call.tokens, 0);
   check_cache(check, call.cache);
   if (call.tokens == 0) { return; }
-  check_rows(check, k_fields, call.k, floats::half);
-  if (!call.cache.v_is_k()) { check_rows(check, v_fields, call.v, floats::half); }
+  check_rows(check, k_fields, call.k, floats::half,
+             {call.tokens, call.cache.heads, call.cache.head_dim});
+  if (!call.cache.v_is_k()) {
+    check_rows(check, v_fields, call.v, floats::half,
+               {call.tokens, call.cache.heads, call.cache.v_head_dim});
+  }
   check.address("slots", call.slots, sizeof(std::int64_t));
   kernels_->append(call);
 }
@@ -166,8 +187,10 @@ void attention::decode(decode_call const& call) const {
   check_options(check, call.options);
   if (call.tables.requests == 0) { return; }
   check_tables(check, call.tables);
-  check_rows(check, q_fields, call.q, floats::half);
-  check_rows(check, out_fields, call.out, floats::half);
+  check_rows(check, q_fields, call.q, floats::half,
+             {call.tables.requests, call.query_heads, call.cache.head_dim});
+  check_rows(check, out_fields, call.out, floats::half,
+             {call.tables.requests, call.query_heads, call.cache.v_head_dim});
   check_lse(check, "lse", call.lse);
   check_split(check, call);
   kernels_->decode(with_scale(call));
@@ -187,8 +210,10 @@ void attention::prefill(prefill_call const& call) const {
   if (call.tables.requests == 0 || call.query_rows == 0) { return; }
   check_tables(check, call.tables);
   check.address("q_start", call.q_start, sizeof(std::int32_t));
-  check_rows(check, q_fields, call.q, floats::half);
-  check_rows(check, out_fields, call.out, floats::half);
+  check_rows(check, q_fields, call.q, floats::half,
+             {call.query_rows, call.query_heads, call.cache.head_dim});
+  check_rows(check, out_fields, call.out, floats::half,
+             {call.query_rows, call.query_heads, call.cache.v_head_dim});
   check_lse(check, "lse", call.lse);
   kernels_->prefill(with_scale(call));
 }
@@ -201,12 +226,15 @@ void attention::merge(merge_call const& call) const {
   check.at_most("heads", call.heads, most_heads);
   check.at_least("dim", call.dim, 1);
   if (call.rows == 0) { return; }
+  rows_shape const shape{call.rows, call.heads, call.dim};
   if (call.part_count > 0) {
-    check_rows(check, parts_fields, call.parts, floats::any);
-    check.multiple_of("part_stride", call.part_stride, bits_of(call.parts.dtype) / 8);
+    check_rows(check, parts_fields, call.parts, floats::any, shape);
+    std::int64_t const element_bytes = bits_of(call.parts.dtype) / 8;
+    check.multiple_of("part_stride", call.part_stride, element_bytes);
+    check.not_closer({"part_stride", call.part_stride, call.part_count}, call.dim * element_bytes);
     check.address("part_lse", call.part_lse, sizeof(float));
   }
-  check_rows(check, out_fields, call.out, floats::any);
+  check_rows(check, out_fields, call.out, floats::any, shape);
   check_lse(check, "lse", call.lse);
   check_lse(check, "sinks", call.sinks);
   kernels_->merge(call);

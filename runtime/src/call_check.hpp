@@ -32,6 +32,20 @@ class call_check {
   /// An address that is there and starts on a multiple of `unit` bytes.
   void address(char const* field, void const* value, std::int64_t unit) const;
 
+  /// A stride along which rows are counted.
+  struct extent_of_rows {
+    char const* field;
+    std::int64_t stride;  ///< bytes
+    std::int64_t count;
+  };
+
+  /// Rows that do not overlap, whichever of the two strides is the smaller one: those that are
+  /// written.
+  void apart(extent_of_rows const& one, extent_of_rows const& other, std::int64_t row_bytes) const;
+
+  /// Rows that are further than their length from the next one; a stride of 0 was forgotten.
+  void not_closer(extent_of_rows const& rows, std::int64_t row_bytes) const;
+
   [[noreturn]] void refuse(std::string const& field, std::string const& value,
                            std::string const& right) const;
 

@@ -44,8 +44,8 @@ kv_cache view_layer(arena const& memory, std::int64_t extent, kv_page const& pag
   call_check const check{"view_layer"};
   placement const& place = memory.place(extent);
   if (layer < 0 || layer >= page.layers) {
-    throw std::out_of_range("view_layer: layer is " + std::to_string(layer) + "; there are " +
-                            std::to_string(page.layers));
+    throw std::out_of_range("view_layer: layer is " + std::to_string(layer) + "; it must be 0 to " +
+                            std::to_string(page.layers - 1));
   }
   if (!page.bytes.ok()) { check.refuse("page.bytes", "2^63 or more", "less"); }
   std::int64_t const offset = layer_offset(place, memory.name(extent), page, layer);
@@ -81,6 +81,18 @@ kv_cache view_layer(arena const& memory, std::int64_t extent, kv_page const& pag
   out.dtype = page.dtype;
   detail::check_cache(check, out);
   return out;
+}
+
+kv_tables tables_of(block_table const& table, std::int64_t requests) {
+  if (requests < 0 || requests > table.requests()) {
+    throw std::out_of_range("tables_of: requests is " + std::to_string(requests) +
+                            "; the table has " + std::to_string(table.requests()) + " rows");
+  }
+  return {.pages = table.device_data(),
+          .kv_len = table.device_kv_len(),
+          .row_stride = table.columns(),
+          .columns = static_cast<std::int32_t>(table.columns()),
+          .requests = static_cast<std::int32_t>(requests)};
 }
 
 }  // namespace allot::runtime

@@ -161,7 +161,7 @@ TEST_CASE("what cannot be addressed is refused by its numbers") {
   kv_page const page = kv_page_of(plain);
 
   CHECK(refused([&] { rt::view_layer(a, e, page, pool, 3); }) ==
-        "view_layer: layer is 3; there are 3");
+        "view_layer: layer is 3; it must be 0 to 2");
   CHECK(refused([&] { rt::view_layer(a, 99, page, pool, 0); }).find("99") != std::string::npos);
   CHECK(refused([&] { rt::view_layer(a, a.find("one", "rows"), page, pool, 0); }) ==
         "view_layer: 'one rows' has rows of 2048 bytes in 1 arrays; a page has 8192 bytes in each "

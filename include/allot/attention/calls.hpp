@@ -57,13 +57,19 @@ struct kv_cache {
 };
 
 /// Rows of a batch: `data + row * row_stride + head * head_stride`, elements contiguous.
-/// [rows, heads, dim]
+/// [rows, heads, dim]  Of more rows or heads than one, a stride is at least a row, and those that
+/// are written do not overlap.
 template <class Byte>
 struct head_rows {
   Byte* data = nullptr;           ///< aligned to its elements
   std::int64_t row_stride = 0;    ///< bytes, a multiple of the element
   std::int64_t head_stride = 0;   ///< bytes, a multiple of the element
   element dtype = element::bf16;  ///< fp16 or bf16; of partial results fp32, too
+
+  /// The same to be read: what one call wrote, for the next one.
+  constexpr head_rows<Byte const> as_const() const {
+    return {data, row_stride, head_stride, dtype};
+  }
 };
 
 /// The pages of a batch's requests. Columns past the last page that a length needs are not read.
