@@ -145,7 +145,7 @@ void combine(decode_call const& call, pieces const& from, row_kernels const& wit
     if (from.sums[row] == 0) { continue; }
     float const share = std::exp(from.maxima[row] - maximum);
     sum += from.sums[row] * share;
-    with.add(joined, from.accumulators + row * v_dim, v_dim, share);
+    with.add(joined, from.accumulators + row * v_dim, v_dim, element::fp32, share);
   }
   normalised const whole = add_sink({maximum, sum}, call.options.sinks, head);
   with.store(out, joined, v_dim, call.out.dtype, std::exp(maximum - whole.maximum) / whole.sum);

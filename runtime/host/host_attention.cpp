@@ -90,11 +90,9 @@ void merge_row(merge_call const& call, row_kernels const& with, std::int64_t r, 
     for (std::int32_t i = 0; i < call.part_count; ++i) {
       float const weight = weights.of(i);
       if (weight == 0) { continue; }
-      float part[merged_elements];
       std::byte const* const from = call.parts.data + i * call.part_stride +
                                     r * call.parts.row_stride + head * call.parts.head_stride;
-      with.load(part, from + at * part_bytes, count, call.parts.dtype);
-      with.add(joined, part, count, weight / weights.sum);
+      with.add(joined, from + at * part_bytes, count, call.parts.dtype, weight / weights.sum);
     }
     std::byte* const out = call.out.data + r * call.out.row_stride + head * call.out.head_stride;
     with.store(out + at * out_bytes, joined, count, call.out.dtype, 1.0F);

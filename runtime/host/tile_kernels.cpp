@@ -35,6 +35,17 @@ struct row_block {
   static constexpr int tokens = lanes == 16 ? 16 : 8 / vectors;
 };
 
+/// Tokens that are turned into keys at a time.
+constexpr std::int32_t key_tokens = 16;
+
+/// Tokens rounded up to what `multiply_keys` does at a time.
+template <int Rows>
+constexpr std::int32_t whole_blocks(std::int32_t tokens) {
+  constexpr int together = row_block<Rows>::tokens;
+  static_assert(key_tokens % together == 0 && together % row_block<Rows>::columns == 0);
+  return (tokens + together - 1) / together * together;
+}
+
 /// The size of the block that begins with so many rows left.
 constexpr std::int32_t padded_rows(std::int32_t rows) {
   return rows > 8 ? 16 : rows > 4 ? 8 : rows > 2 ? 4 : rows;
@@ -69,7 +80,7 @@ void pack_queries(float* out, std::byte const* const* rows, std::int64_t offset,
 /// each other, and the work for them.
 class line_fetcher {
  public:
-  /// \param steps  in which all shall be fetched
+  /// \param steps  in which all shall be fetched  [>= 1]
   line_fetcher(rows_ahead const& what, std::int32_t steps)
       : row_{what.rows},
         end_{what.rows + what.count},
@@ -104,8 +115,9 @@ class line_fetcher {
 template <element Element, int Dim>
 void load_rows(float* out, std::byte const* const* rows, std::int64_t offset, std::int32_t count) {
   for (std::int32_t t = 0; t < count; ++t) {
-    for (int d = 0; d < Dim; d += lanes) {
-      store(out + d, load_elements<Element>(rows[t] + offset, d));
+    static_assert(Dim % (2 * lanes) == 0);
+    for (int d = 0; d < Dim; d += 2 * lanes) {
+      load_two<Element>(out + d, rows[t] + offset, d);
     }
     out += Dim;
   }
@@ -114,9 +126,9 @@ void load_rows(float* out, std::byte const* const* rows, std::int64_t offset, st
 /// scores[t][r] = query r · key t
 template <int Rows, int Dim>
 void multiply_keys(float* scores, float const* queries, float const* keys, std::int32_t tokens,
-                   rows_ahead const& next) {
+                   line_fetcher& fetcher) {
   using block = row_block<Rows>;
-  line_fetcher ahead{next, tokens / block::tokens * (Dim / block::columns)};
+  line_fetcher ahead = fetcher;  // in registers
   for (std::int32_t t = 0; t < tokens; t += block::tokens) {
     float const* const key = keys + static_cast<std::int64_t>(t) * Dim;
     floats sums[block::tokens][block::vectors] = {};
@@ -145,6 +157,7 @@ void multiply_keys(float* scores, float const* queries, float const* keys, std::
       }
     }
   }
+  fetcher = ahead;
 }
 
 /// Lanes of a vector belong to rows over and over: makes of each row one number, and gives it to
@@ -326,7 +339,15 @@ void with_rows(std::int32_t rows, F f) {
   }
 }
 
-/// Steps that `weigh_values` makes, about.
+/// Steps that `multiply_keys` makes for a tile, about.
+template <int Dim>
+constexpr std::int32_t key_steps(std::int32_t rows, std::int32_t tokens) {
+  std::int32_t const lanes_of_rows = rows < block_rows ? padded_rows(rows) : rows;
+  std::int32_t const steps = Dim * lanes_of_rows / lanes * tokens / row_block<1>::tokens;
+  return steps > 0 ? steps : 1;
+}
+
+/// Steps that `weigh_values` makes for a tile, about.
 template <int Dim>
 constexpr std::int32_t value_steps(std::int32_t rows, std::int32_t tokens) {
   std::int32_t const passes = rows < 4 ? rows : rows / 4;
@@ -364,17 +385,6 @@ void weigh_values(tile_work const& work, std::int32_t row, std::int32_t rows, fl
   }
 }
 
-void load_row(float* out, void const* row, std::int32_t dim, element dtype) {
-  with_element(dtype, [=](auto type) {
-    constexpr element of = decltype(type)::value;
-    std::int32_t d = 0;
-    for (; d + lanes <= dim; d += lanes) {
-      store(out + d, load_elements<of>(row, d));
-    }
-    store_some<element::fp32>(out, d, dim - d, load_some<of>(row, d, dim - d));
-  });
-}
-
 void store_row(void* row, float const* from, std::int32_t dim, element dtype, float factor) {
   with_element(dtype, [=](auto type) {
     constexpr element of = decltype(type)::value;
@@ -386,14 +396,17 @@ void store_row(void* row, float const* from, std::int32_t dim, element dtype, fl
   });
 }
 
-void add_row(float* out, float const* from, std::int32_t dim, float factor) {
-  constexpr element fp32 = element::fp32;
-  std::int32_t d = 0;
-  for (; d + lanes <= dim; d += lanes) {
-    store(out + d, load(out + d) + load(from + d) * factor);
-  }
-  store_some<fp32>(out, d, dim - d,
-                   load_some<fp32>(out, d, dim - d) + load_some<fp32>(from, d, dim - d) * factor);
+void add_row(float* out, void const* row, std::int32_t dim, element dtype, float factor) {
+  with_element(dtype, [=](auto type) {
+    constexpr element of = decltype(type)::value;
+    constexpr element fp32 = element::fp32;
+    std::int32_t d = 0;
+    for (; d + lanes <= dim; d += lanes) {
+      store(out + d, load(out + d) + load_elements<of>(row, d) * factor);
+    }
+    store_some<fp32>(out, d, dim - d,
+                     load_some<fp32>(out, d, dim - d) + load_some<of>(row, d, dim - d) * factor);
+  });
 }
 
 template <element To, element From>
@@ -440,38 +453,50 @@ void attend_tile(tile_work const& work) {
   constexpr int head_dim = Shape::head_dim;
   constexpr int v_head_dim = Shape::v_head_dim;
   constexpr element of = Type::value;
-  load_rows<of, head_dim>(work.tokens_fp32, work.k, work.k_offset, work.tokens);
-  alignas(64) float rescale[most_rows];
   rows_ahead const none{};
+
+  // Keys are used as soon as they are fp32, by all rows: a tile of long ones fills a first-level
+  // cache several times.
+  line_fetcher ahead_k{work.next_k, key_steps<head_dim>(work.rows, work.tokens)};
+  for (std::int32_t t = 0; t < work.tokens; t += key_tokens) {
+    std::int32_t const count = work.tokens - t < key_tokens ? work.tokens - t : key_tokens;
+    float* const keys = work.tokens_fp32 + t * head_dim;
+    load_rows<of, head_dim>(keys, work.k + t, work.k_offset, count);
+    for (std::int32_t row = 0; row < work.rows; row += block_rows) {
+      with_rows(work.rows - row, [&](auto rows) {
+        constexpr int padded = decltype(rows)::value;
+        multiply_keys<padded, head_dim>(work.weights + row * tile_tokens + t * padded,
+                                        work.queries + row * head_dim, keys,
+                                        whole_blocks<padded>(count), ahead_k);
+      });
+    }
+  }
+  alignas(64) float rescale[most_rows];
   for (std::int32_t row = 0; row < work.rows; row += block_rows) {
     with_rows(work.rows - row, [&](auto rows) {
       constexpr int padded = decltype(rows)::value;
-      constexpr int together = row_block<padded>::tokens;
-      std::int32_t const tokens = (work.tokens + together - 1) / together * together;
-      float* const scores = work.weights + row * tile_tokens;
-      multiply_keys<padded, head_dim>(scores, work.queries + row * head_dim, work.tokens_fp32,
-                                      tokens, row == 0 ? work.next_k : none);
-      soften<padded>(work, row, tokens, scores, rescale + row);
+      soften<padded>(work, row, whole_blocks<padded>(work.tokens), work.weights + row * tile_tokens,
+                     rescale + row);
     });
   }
+
   std::int64_t value_stride = head_dim;
   if (!work.v_is_k) {
     value_stride = v_head_dim;
     load_rows<of, v_head_dim>(work.tokens_fp32, work.v, work.v_offset, work.tokens);
   }
-  line_fetcher ahead{work.v_is_k ? none : work.next_v,
-                     value_steps<v_head_dim>(work.rows, work.tokens)};
+  line_fetcher ahead_v{work.v_is_k ? none : work.next_v,
+                       value_steps<v_head_dim>(work.rows, work.tokens)};
   for (std::int32_t row = 0; row < work.rows; row += block_rows) {
     std::int32_t const rows = work.rows - row < block_rows ? work.rows - row : block_rows;
     weigh_values<v_head_dim>(work, row, rows, work.weights + row * tile_tokens, padded_rows(rows),
-                             rescale + row, value_stride, ahead);
+                             rescale + row, value_stride, ahead_v);
   }
 }
 
 template <class Level>
 row_kernels row_kernels_of() {
   return {.pack_queries = pack_queries,
-          .load = load_row,
           .store = store_row,
           .add = add_row,
           .append = append_row,

@@ -72,14 +72,11 @@ struct row_kernels {
   void (*pack_queries)(float* out, std::byte const* const* rows, std::int64_t offset,
                        std::int32_t count, std::int32_t dim, element dtype);
 
-  /// out[i] = row[i], for any of fp32, fp16, bf16, fp8.
-  void (*load)(float* out, void const* row, std::int32_t dim, element dtype);
-
-  /// row[i] = from[i] * factor, rounded to nearest even; fp8 saturates.
+  /// row[i] = from[i] * factor, rounded to nearest even: fp32, fp16 or bf16.
   void (*store)(void* row, float const* from, std::int32_t dim, element dtype, float factor);
 
-  /// out[i] += from[i] * factor
-  void (*add)(float* out, float const* from, std::int32_t dim, float factor);
+  /// out[i] += row[i] * factor
+  void (*add)(float* out, void const* row, std::int32_t dim, element dtype, float factor);
 
   /// A row of fp16 or bf16 to the cache. One of the cache's own type is copied; to fp8 goes
   /// value / scale.

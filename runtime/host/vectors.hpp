@@ -66,8 +66,8 @@ floats repeat(float const* p) {
     return (floats)(pairs{} + two);
   } else {
 #if defined(__AVX512F__)
-    return Count == 4 ? (floats)_mm512_broadcast_f32x4(_mm_loadu_ps(p))
-                      : (floats)_mm512_broadcast_f32x8(_mm256_loadu_ps(p));
+    return Count == 4 ? (floats)_mm512_maskz_broadcast_f32x4(0xFFFF, _mm_loadu_ps(p))
+                      : (floats)_mm512_maskz_broadcast_f32x8(0xFFFF, _mm256_loadu_ps(p));
 #elif defined(__AVX__)
     return (floats)_mm256_broadcast_ps(reinterpret_cast<__m128 const*>(p));
 #endif
