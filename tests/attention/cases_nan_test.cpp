@@ -230,3 +230,25 @@ TEST_CASE("D9 a call may be gone before it is done") {
   CHECK(judged(decode) == "");
   CHECK(judged(prefill) == "");
 }
+
+TEST_CASE("NaN values of tokens that a query does not see, though others of its tile do") {
+  // Of the last 12 of 40 tokens: what comes after a query, and what has left its window.
+  auto const finite_rows = [](std::int32_t window, auto is_nan) {
+    attention_shape s = plain({{40, 12}});
+    s.window_tokens = window;
+    s.twice = false;
+    prefill_trial prefill{s};
+    write_rows(s, prefill.cached, plane::v, [&](std::size_t, std::int32_t t, std::int32_t) {
+      return is_nan(t) ? std::vector<code>(64, 0x7FC0) : row_of(element::bf16, 64, t);
+    });
+    prefill.run();
+    int finite = 0;
+    for (std::int64_t row = 0; row < 12; ++row) {
+      finite += all_finite(out_row(prefill, row, 0)) && all_finite(out_row(prefill, row, 1));
+    }
+    return finite;
+  };
+  CHECK(finite_rows(0, [](std::int32_t t) { return t >= 34; }) == 6);  // positions 28 to 33
+  CHECK(finite_rows(8, [](std::int32_t t) { return t < 21; }) == 12);  // the first sees from 21
+  CHECK(finite_rows(8, [](std::int32_t t) { return t == 24; }) == 8);  // 32 sees from 25
+}
