@@ -20,8 +20,17 @@ constexpr ints all(std::int32_t x) {
   return ints{} + x;
 }
 
-/// Bytes as integers. g++ 12 takes them one by one; and of the intrinsics without a mask it says
-/// that they use what is uninitialised.
+/// Elements as integers. g++ 12 makes several instructions of it, or one for each; and of the
+/// intrinsics without a mask it says that they use what is uninitialised.
+ints widen(halves x) {
+#if defined(__AVX512F__)
+  return (ints)_mm512_maskz_cvtepu16_epi32(0xFFFF, (__m256i)x);
+#elif defined(__AVX2__)
+  return (ints)_mm256_cvtepu16_epi32((__m128i)x);
+#else
+  return __builtin_convertvector(x, ints);
+#endif
+}
 ints widen(bytes x) {
 #if defined(__AVX512F__)
   return (ints)_mm512_maskz_cvtepu8_epi32(0xFFFF, (__m128i)x);
@@ -46,7 +55,7 @@ struct stored<element::fp32> {
 template <>
 struct stored<element::bf16> {
   using bits = halves;
-  static floats load(halves x) { return (floats)(__builtin_convertvector(x, ints) << 16); }
+  static floats load(halves x) { return (floats)(widen(x) << 16); }
   static halves store(floats x) {
     auto const b = (words)x;
     words const rounded = (b + 0x7FFFU + (b >> 16 & 1U)) >> 16;
@@ -65,7 +74,7 @@ struct stored<element::fp16> {
 #elif defined(__F16C__)
     return (floats)_mm256_cvtph_ps((__m128i)x);
 #else
-    ints const b = __builtin_convertvector(x, ints);
+    ints const b = widen(x);
     ints const magnitude = b & 0x7FFF;
     // The exponents of fp16 are those of fp32 less 112; a subnormal is what its bits are above the
     // smallest normal number, and infinity and NaN have all bits of the exponent set.

@@ -51,27 +51,50 @@ constexpr std::int32_t padded_rows(std::int32_t rows) {
   return rows > 8 ? 16 : rows > 4 ? 8 : rows > 2 ? 4 : rows;
 }
 
+template <int Rows>
+struct rows_constant {
+  static constexpr int value = Rows;
+};
+
+/// Calls f(rows_constant) for the block that begins with so many rows left.
+template <class F>
+void with_rows(std::int32_t rows, F f) {
+  switch (padded_rows(rows)) {
+    case 1: return f(rows_constant<1>{});
+    case 2: return f(rows_constant<2>{});
+    case 4: return f(rows_constant<4>{});
+    case 8: return f(rows_constant<8>{});
+    default: return f(rows_constant<16>{});
+  }
+}
+
+/// One block of rows.
+template <int Rows, element Element>
+void pack_block(float* out, std::byte const* const* rows, std::int64_t offset, std::int32_t count,
+                std::int32_t dim) {
+  constexpr int columns = row_block<Rows>::columns;
+  for (std::int32_t r = 0; r < Rows; ++r) {
+    for (std::int32_t d = 0; d < dim; d += lanes) {
+      floats const some = r < count ? load_elements<Element>(rows[r] + offset, d) : floats{};
+      for (int i = 0; i < lanes; i += columns) {
+        float* const to = out + (d + i) * Rows + r * columns;
+        __builtin_memcpy(to, reinterpret_cast<char const*>(&some) + i * sizeof(float),
+                         columns * sizeof(float));
+      }
+    }
+  }
+}
+
 void pack_queries(float* out, std::byte const* const* rows, std::int64_t offset, std::int32_t count,
                   std::int32_t dim, element dtype) {
   with_element(dtype, [=](auto type) {
-    constexpr element of = decltype(type)::value;
     for (std::int32_t first = 0; first < count; first += block_rows) {
-      std::int32_t const left = count - first < block_rows ? count - first : block_rows;
-      std::int32_t const padded = padded_rows(left);
-      std::int32_t const columns = padded < lanes ? lanes / padded : 1;
-      float* const block = out + static_cast<std::int64_t>(first) * dim;
-      for (std::int32_t r = 0; r < padded; ++r) {
-        for (std::int32_t d = 0; d < dim; d += lanes) {
-          alignas(64) float some[lanes] = {};
-          if (r < left) { store(some, load_elements<of>(rows[first + r] + offset, d)); }
-          for (std::int32_t i = 0; i < lanes; i += columns) {
-            float* const to = block + (d + i) * padded + r * columns;
-            for (std::int32_t j = 0; j < columns; ++j) {
-              to[j] = some[i + j];
-            }
-          }
-        }
-      }
+      with_rows(count - first, [=](auto block) {
+        constexpr int padded = decltype(block)::value;
+        std::int32_t const left = count - first < padded ? count - first : padded;
+        pack_block<padded, decltype(type)::value>(out + static_cast<std::int64_t>(first) * dim,
+                                                  rows + first, offset, left, dim);
+      });
     }
   });
 }
@@ -322,23 +345,6 @@ void multiply_values(float* out, std::int64_t out_stride, float const* rescale,
   fetcher = ahead;
 }
 
-/// Calls f(std::integral_constant-like rows) for a block of so many rows.
-template <int Rows>
-struct rows_constant {
-  static constexpr int value = Rows;
-};
-
-template <class F>
-void with_rows(std::int32_t rows, F f) {
-  switch (padded_rows(rows)) {
-    case 1: return f(rows_constant<1>{});
-    case 2: return f(rows_constant<2>{});
-    case 4: return f(rows_constant<4>{});
-    case 8: return f(rows_constant<8>{});
-    default: return f(rows_constant<16>{});
-  }
-}
-
 /// Steps that `multiply_keys` makes for a tile, about.
 template <int Dim>
 constexpr std::int32_t key_steps(std::int32_t rows, std::int32_t tokens) {
@@ -354,34 +360,37 @@ constexpr std::int32_t value_steps(std::int32_t rows, std::int32_t tokens) {
   return passes * tokens * (Dim / (lanes * value_vectors<4, Dim>()));
 }
 
+/// Adds what a tile gives to a block of rows.
 template <int Dim>
-void weigh_values(tile_work const& work, std::int32_t row, std::int32_t rows, float const* weights,
-                  std::int32_t padded, float const* rescale, std::int64_t value_stride,
-                  line_fetcher& ahead) {
+void weigh_values(tile_work const& work, std::int32_t row, std::int64_t value_stride,
+                  float const* rescale, line_fetcher& ahead) {
+  std::int32_t const rows = work.rows - row < block_rows ? work.rows - row : block_rows;
+  std::int32_t const padded = padded_rows(rows);
+  float const* const weights = work.weights + row * tile_tokens;
+  float const* const values = work.tokens_fp32;
   std::int64_t const stride = work.accumulator_stride;
   float* const out = work.accumulators + row * stride;
   std::int32_t r = 0;
   if (work.seen_first != nullptr) {
     // Each row by itself: what a row does not see may be NaN, which a weight of 0 does not stop.
     for (; r < rows; ++r) {
-      std::int32_t const first = work.seen_first[row + r];
-      std::int32_t const end = work.seen_end[row + r];
-      multiply_values<1, Dim>(out + r * stride, stride, rescale + r, weights + r, padded,
-                              work.tokens_fp32, value_stride, first, end, ahead);
+      multiply_values<1, Dim>(out + r * stride, stride, rescale + r, weights + r, padded, values,
+                              value_stride, work.seen_first[row + r], work.seen_end[row + r],
+                              ahead);
     }
     return;
   }
   for (; r + 4 <= rows; r += 4) {
-    multiply_values<4, Dim>(out + r * stride, stride, rescale + r, weights + r, padded,
-                            work.tokens_fp32, value_stride, 0, work.tokens, ahead);
+    multiply_values<4, Dim>(out + r * stride, stride, rescale + r, weights + r, padded, values,
+                            value_stride, 0, work.tokens, ahead);
   }
   for (; r + 2 <= rows; r += 2) {
-    multiply_values<2, Dim>(out + r * stride, stride, rescale + r, weights + r, padded,
-                            work.tokens_fp32, value_stride, 0, work.tokens, ahead);
+    multiply_values<2, Dim>(out + r * stride, stride, rescale + r, weights + r, padded, values,
+                            value_stride, 0, work.tokens, ahead);
   }
   for (; r < rows; ++r) {
-    multiply_values<1, Dim>(out + r * stride, stride, rescale + r, weights + r, padded,
-                            work.tokens_fp32, value_stride, 0, work.tokens, ahead);
+    multiply_values<1, Dim>(out + r * stride, stride, rescale + r, weights + r, padded, values,
+                            value_stride, 0, work.tokens, ahead);
   }
 }
 
@@ -446,14 +455,11 @@ float largest_of_row(std::byte const* from, element dtype, std::int32_t dim) {
   return most;
 }
 
-}  // namespace
-
-template <class Level, class Shape, class Type>
-void attend_tile(tile_work const& work) {
+template <class Shape, class Type>
+void attend(tile_work const& work) {
   constexpr int head_dim = Shape::head_dim;
   constexpr int v_head_dim = Shape::v_head_dim;
   constexpr element of = Type::value;
-  rows_ahead const none{};
 
   // Keys are used as soon as they are fp32, by all rows: a tile of long ones fills a first-level
   // cache several times.
@@ -480,18 +486,22 @@ void attend_tile(tile_work const& work) {
     });
   }
 
-  std::int64_t value_stride = head_dim;
   if (!work.v_is_k) {
-    value_stride = v_head_dim;
     load_rows<of, v_head_dim>(work.tokens_fp32, work.v, work.v_offset, work.tokens);
   }
-  line_fetcher ahead_v{work.v_is_k ? none : work.next_v,
+  line_fetcher ahead_v{work.v_is_k ? rows_ahead{} : work.next_v,
                        value_steps<v_head_dim>(work.rows, work.tokens)};
   for (std::int32_t row = 0; row < work.rows; row += block_rows) {
-    std::int32_t const rows = work.rows - row < block_rows ? work.rows - row : block_rows;
-    weigh_values<v_head_dim>(work, row, rows, work.weights + row * tile_tokens, padded_rows(rows),
-                             rescale + row, value_stride, ahead_v);
+    weigh_values<v_head_dim>(work, row, work.v_is_k ? head_dim : v_head_dim, rescale + row,
+                             ahead_v);
   }
+}
+
+}  // namespace
+
+template <class Level, class Shape, class Type>
+void attend_tile(tile_work const& work) {
+  attend<Shape, Type>(work);
 }
 
 template <class Level>
