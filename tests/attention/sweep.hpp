@@ -12,7 +12,8 @@ namespace attention_test {
 /// \param shapes  to be tried
 void sweep(shape_source source, int shapes, judge (*attempt)(attention_shape const&));
 
-/// How large the shapes of sweeps are on this card, and how many there are.
+/// How large the shapes of sweeps are on this card, and how many there are: fewer under a
+/// sanitizer, and ALLOT_ATTENTION_SHAPES of the environment, where that is less.
 sizes sweep_sizes();
 int sweep_shapes(int on_host, int on_gpu);
 
