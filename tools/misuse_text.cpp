@@ -61,7 +61,8 @@ std::string reason(refusal const& error, plan_options const& options, request co
                        "--tp {}: neither divides nor is a multiple of the {} KV heads; "
                        "expected one that does",
                        error.value, asked.kv[error.binding.index].gqa.kv_heads)
-                 : fmt::format("--tp {} does not split the recurrent layers; expected {}", error.value, expected);
+                 : fmt::format("--tp {} does not split the recurrent layers; expected {}",
+                               error.value, expected);
     case solve_error::overflow:
       return fmt::format("{}: the numbers exceed 2^63{}", overflowing(error, options, option),
                          expected.empty() ? "; expected less" : "; expected " + expected);
