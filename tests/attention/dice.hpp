@@ -61,9 +61,9 @@ class tally {
   /// Holds the sweep to its number of shapes, and each feature to one percent of them.
   void require(int shapes, int wanted) const {
     REQUIRE(shapes >= wanted);
-    for (auto const& [feature, times] : seen_) {
-      CAPTURE(feature);
-      CAPTURE(times);
+    for (auto const& entry : seen_) {
+      int const times = entry.second;
+      CAPTURE(entry.first);
       CHECK(times >= 1);
       CHECK(times * 100 >= shapes);
     }
